@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import streamshed as ss
-from streamshed.network.model.stream import Stream
 from streamshed.spark import local_session, parquet_sink
 
 SYMBOLS = ("IBM", "SUN", "DEC", "HP")
@@ -42,7 +41,7 @@ class Spread:
         return max(state) - min(state)
 
 
-def large_spreads(trades: Stream) -> ss.QueryNetwork:
+def large_spreads(trades: ss.Stream) -> ss.QueryNetwork:
     """Return the query, beside one that counts trades and may be answered from a sample."""
     spreads = (
         trades.filter("symbol = 'IBM'")

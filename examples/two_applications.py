@@ -29,15 +29,13 @@ from typing import Any
 import pandas as pd
 
 import streamshed as ss
-from streamshed.network.run.feed import Feed
 from streamshed.spark import each_micro_batch, local_session
-from streamshed.statistics.load_prior import LoadPrior
 
 EVENTS_PER_SECOND = 1_000
 SECONDS_PER_JUDGMENT = 0.004
 TRIGGER = "15 seconds"
 
-JUDGMENTS = LoadPrior(fixed_seconds=1.0, seconds_per_row=SECONDS_PER_JUDGMENT, read_share=0.01)
+JUDGMENTS = ss.LoadPrior(fixed_seconds=1.0, seconds_per_row=SECONDS_PER_JUDGMENT, read_share=0.01)
 
 
 def judged(severities: pd.Series) -> pd.Series:
@@ -140,7 +138,7 @@ def main(part: str, folder: Path, seconds: float | None) -> None:
                 checkpoint=folder / "pick",
                 sink=each_micro_batch(delivered_to(folder / "alerts")),
                 trigger=TRIGGER,
-                feeds=[Feed(query="alerts", needs=str(needs), stream="alerts", same_time=True)],
+                feeds=[ss.Feed(query="alerts", needs=str(needs), stream="alerts", same_time=True)],
             )
         with run:
             watch(run, seconds)

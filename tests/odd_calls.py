@@ -18,8 +18,8 @@ import numpy as np
 import streamshed as ss
 from streamshed.errors import StreamshedError
 from streamshed.network.model.node import Node
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
-from streamshed.statistics.load_prior import LoadPrior
 
 _NOBODY_TAKES = "nobody_takes_this"
 MOST_SAID = 10_000

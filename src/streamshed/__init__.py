@@ -1,5 +1,6 @@
 """Continuous queries on Spark Structured Streaming that shed load when overloaded."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from streamshed.errors import StreamshedError
@@ -7,22 +8,50 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
 from streamshed.network.model.sources import folder, rate
-from streamshed.network.model.stream import parse_csv, parse_json, stream
+from streamshed.network.model.stream import Stream, parse_csv, parse_json, stream
 from streamshed.network.terms.aggregate import user_aggregate
+from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
 
 if TYPE_CHECKING:
+    from streamshed.elasticity.settings import ElasticSettings
+    from streamshed.elasticity.thresholds import Thresholds
+    from streamshed.elasticity.workers import WorkerLimits
     from streamshed.network.document.document import load_network
+    from streamshed.network.run.feed import Feed
+    from streamshed.network.run.load_prior import LoadPrior
+    from streamshed.statistics.network_statistics import NetworkStatistics
 
 __version__ = "0.1.0"
 
+_LATER = {
+    "ElasticSettings": "elasticity.settings",
+    "Feed": "network.run.feed",
+    "LoadPrior": "network.run.load_prior",
+    "NetworkStatistics": "statistics.network_statistics",
+    "Thresholds": "elasticity.thresholds",
+    "WorkerLimits": "elasticity.workers",
+    "load_network": "network.document.document",
+}
+"""Where that lies which is imported when it is first asked for: documents, and settings of `start`."""
+
 __all__ = [
+    "ElasticSettings",
+    "Feed",
+    "LoadPrior",
+    "NetworkStatistics",
     "Query",
     "QueryNetwork",
+    "Stream",
     "StreamshedError",
+    "Thresholds",
+    "WorkerLimits",
     "__version__",
     "folder",
+    "inner_product",
     "load_network",
     "network",
+    "overlap",
+    "pairs_where",
     "parse_csv",
     "parse_json",
     "rate",
@@ -33,9 +62,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Load what reads documents only when it is asked for."""
-    if name == "load_network":
-        from streamshed.network.document.document import load_network
-
-        return load_network
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)

@@ -2,8 +2,9 @@
 
 import difflib
 import re
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 _LONGEST_WORD, _LONGEST_PROBLEM = 200, 4_000
 _SHOWN_OF_WORD = 40
@@ -21,7 +22,71 @@ class StreamshedError(Exception):
     """
 
     def __init__(self, *problems: object) -> None:
-        super().__init__(*(_short(problem) if isinstance(problem, str) else problem for problem in problems))
+        super().__init__(*(_short(problem) if type(problem) is str else problem for problem in problems))
+
+
+class Problem(str):
+    """One thing that is wrong: data, which reads as its sentence.
+
+    Args:
+        says: What is wrong, and what was expected.
+        element: The part that is wrong, by the keys that a document has for it, such as "parse.schema".
+        subject: What has that part, such as 'stream "packets"'.
+        source: The text in which it was found, such as an SQL expression.
+        got: What stands there, as it is shown.
+        near_miss: The known name that was probably meant, if one is close.
+
+    Example:
+        >>> problem = Problem('unknown unit "minuts"', source="5 minuts", near_miss="minutes")
+        >>> print(Problem.of(problem, "time", lead="its time", subject='stream "packets"'))
+        stream "packets": its time: unknown unit "minuts" (did you mean "minutes"?) in "5 minuts"
+        >>> print(Problem("the headroom must be a number", got="'0.8'"))
+        the headroom must be a number, got '0.8'
+    """
+
+    __slots__ = ("element", "got", "near_miss", "says", "source", "subject")
+
+    says: str
+    element: str
+    subject: str
+    source: str | None
+    got: str | None
+    near_miss: str | None
+
+    def __new__(
+        cls,
+        says: str,
+        element: str = "",
+        *,
+        subject: str = "",
+        source: str | None = None,
+        got: str | None = None,
+        near_miss: str | None = None,
+    ) -> Self:
+        """Make the sentence of the parts."""
+        around = "" if source is None else f' in "{source}"'
+        instead = "" if got is None else f", got {got}"
+        before = f"{subject}: " if subject else ""
+        problem = super().__new__(cls, _short(f"{before}{says}{instead}{_question(near_miss)}{around}"))
+        problem.says, problem.element, problem.subject = _short(says), element, subject
+        problem.source, problem.got, problem.near_miss = source, got, near_miss
+        return problem
+
+    @classmethod
+    def of(cls, problem: str, element: str = "", *, lead: str = "", subject: str = "") -> Self:
+        """Return a problem, or a sentence, as one of a larger whole.
+
+        Args:
+            problem: What is wrong with a part.
+            element: The part of the whole.
+            lead: What is said before it, such as "its time".
+            subject: What the whole is; documents, which tell it by the place, leave it out.
+        """
+        is_data = isinstance(problem, Problem)
+        parts = {name: getattr(problem, name) for name in cls.__slots__} if is_data else {"says": problem}
+        for name, separator, before in (("element", ".", element), ("says", ": ", lead), ("subject", ": ", subject)):
+            parts[name] = separator.join(filter(None, (before, parts.get(name))))
+        return cls(**parts)
 
 
 def _short(problem: str) -> str:
@@ -38,7 +103,7 @@ class InvalidNetworkError(StreamshedError, ValueError):
     """A query network, or a part of one, that cannot exist was asked for.
 
     Args:
-        *problems: What is wrong, one sentence each; all that was found, not only the first.
+        *problems: What is wrong, a `Problem` or sentence each; all that was found, not only the first.
 
     Example:
         >>> print(InvalidNetworkError("query 'a' is defined twice", "query 'b' has weight -1, expected >= 0"))
@@ -50,8 +115,8 @@ class InvalidNetworkError(StreamshedError, ValueError):
     """
 
     def __init__(self, *problems: str) -> None:
-        super().__init__(*problems)
-        self.problems: tuple[str, ...] = self.args
+        super().__init__(*map(Problem.of, problems))
+        self.problems: tuple[Problem, ...] = self.args
 
     def __str__(self) -> str:
         return _listed(self.problems)
@@ -65,24 +130,28 @@ class InvalidStatisticsError(StreamshedError, ValueError):
     """Statistics of a network cannot be read, or nothing can be planned on them."""
 
 
-class DocumentProblem(Protocol):
-    """One thing that is wrong with a document; what `InvalidDocumentError` reports."""
+@dataclass(frozen=True, slots=True)
+class DocumentProblem:
+    """One thing that is wrong with a document; what `InvalidDocumentError` reports.
 
-    @property
-    def path(self) -> str:
-        """Where in the document, such as `queries.tcp_bytes.window.slide`."""
+    Attributes:
+        path: Where, such as `queries.tcp_bytes.window.slide`; `document` for the whole.
+        value: What stands there; for a missing key, the keys that are there.
+        message: What is wrong with it, and what was expected.
+        near_miss: The known name that was probably meant, if one is close.
+        line: The line it stands on, counted from 1; None: that is not known.
+    """
 
-    @property
-    def value(self) -> object:
-        """What stands there."""
+    path: str
+    value: object
+    message: str
+    near_miss: str | None = None
+    line: int | None = None
 
-    @property
-    def message(self) -> str:
-        """What is wrong with it, and what was expected."""
-
-    @property
-    def near_miss(self) -> str | None:
-        """The known name that was probably meant, if one is close."""
+    def described(self, value: str | None = None) -> str:
+        """Return it as a sentence that shows its value as a given text, else as Python does."""
+        got = repr(self.value) if value is None else value
+        return str(Problem(self.message, subject=self.path, got=got, near_miss=self.near_miss))
 
 
 class InvalidDocumentError(StreamshedError, ValueError):
@@ -92,11 +161,7 @@ class InvalidDocumentError(StreamshedError, ValueError):
         problems: What is wrong, in the order of the document.
 
     Example:
-        >>> from types import SimpleNamespace
-        >>> problem = SimpleNamespace(
-        ...     path="queries.q.from", value="pakets", message="unknown stream", near_miss="packets"
-        ... )
-        >>> print(InvalidDocumentError([problem]))
+        >>> print(InvalidDocumentError([DocumentProblem("queries.q.from", "pakets", "unknown stream", "packets")]))
         queries.q.from: unknown stream, got 'pakets' (did you mean "packets"?)
     """
 
@@ -105,7 +170,7 @@ class InvalidDocumentError(StreamshedError, ValueError):
         super().__init__(self.problems)
 
     def __str__(self) -> str:
-        return _listed(tuple(_short(_described(problem)) for problem in self.problems))
+        return _listed(tuple(problem.described() for problem in self.problems))
 
 
 class UnsheddableQueryError(StreamshedError, ValueError):
@@ -169,6 +234,22 @@ def closest_name(name: str, candidates: Iterable[str]) -> str | None:
     return by_folded_name[matches[0]] if matches else None
 
 
+def unknown_name(kind: str, name: object, known_names: Iterable[str]) -> Problem:
+    """Tell that there is nothing of a name, what there is, and what was probably meant.
+
+    Args:
+        kind: What it should name, such as "policy".
+        name: What was written.
+        known_names: What could have been written, as it is to be listed.
+
+    Example:
+        >>> print(unknown_name("mode", "exakt", ["approximate", "exact"]))
+        unknown mode "exakt", known are: approximate, exact (did you mean "exact"?)
+    """
+    names = tuple(known_names)
+    return Problem(f'unknown {kind} "{name}", known are: {", ".join(names)}', near_miss=closest_name(str(name), names))
+
+
 def near_miss(name: str, candidates: Iterable[str]) -> str:
     """Phrase the closest candidate as a question that can be appended to a message.
 
@@ -192,11 +273,7 @@ def _question(candidate: str | None) -> str:
     return "" if candidate is None else f' (did you mean "{candidate}"?)'
 
 
-def _described(problem: DocumentProblem) -> str:
-    return f"{problem.path}: {problem.message}, got {problem.value!r}{_question(problem.near_miss)}"
-
-
-def _listed(problems: tuple[str, ...]) -> str:
+def _listed(problems: Sequence[str]) -> str:
     if len(problems) == 1:
         return problems[0]
     return "\n  ".join((f"{len(problems)} problems:", *problems))

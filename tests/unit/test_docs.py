@@ -12,10 +12,10 @@ from streamshed.answering.table.answer_schema import ANSWER_SCHEMA, KINDS
 from streamshed.cli.main import cli
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.control.journal import JournalEntry
+from streamshed.network.words.state_families import STATE_FAMILIES
 from streamshed.planning.plan.plan import Remedy
 from streamshed.planning.plan.policies import POLICIES
 from streamshed.planning.plan.work_shares import CATCHING_UP, REASONS, SPARED
-from streamshed.spark.checkpoint.state_layout import FAMILIES
 from streamshed.spark.loop.journal_row import journal_row
 from streamshed.spark.loop.run_status import JoinStatus, QueryStatus, RunStatus
 from streamshed.spark.run import Run, start
@@ -101,7 +101,7 @@ def test_every_sink() -> None:
 
 
 def test_every_state_family() -> None:
-    assert set(first_names(RUNNING.table("State families"))) == set(FAMILIES)
+    assert set(first_names(RUNNING.table("State families"))) == set(STATE_FAMILIES)
 
 
 def test_every_error() -> None:

@@ -52,6 +52,14 @@ def test_the_examples_in_python_fit_the_interface(shown: Page, engine: dict[str,
         exec(compile(code, shown.path.name, "exec"), engine)
 
 
+def test_what_users_need_is_imported_from_the_top() -> None:
+    shown = [*(code for page in pages() for code in page.code("python"))]
+    shown += [file.read_text() for file in ROOT.glob("examples/*.py")]
+    deep = re.findall(r"^from streamshed\.(?!spark import)\S+ import (.+)$", "\n".join(shown), re.MULTILINE)
+    assert {name for names in deep for name in names.split(", ")}.isdisjoint(ss.__all__)
+    assert all(getattr(ss, name).__name__ == name for name in ss.__all__ if not name.startswith("__"))
+
+
 def test_the_example_of_the_readme_has_ten_lines() -> None:
     example = page("README.md").code("python")[0]
     assert len([line for line in example.splitlines() if line.strip()]) <= 10

@@ -54,6 +54,13 @@ def test_what_a_term_names_is_one_thing(name: str) -> None:
     assert defined().definitions[name] == 1
 
 
+def test_no_two_classes_have_one_name() -> None:
+    files = (ROOT / "src/streamshed").rglob("*.py")
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
+    counts = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
 def test_no_term_is_there_twice() -> None:
     terms = [term for cell in TERMS for term in cell.split(" (")[0].split(", ")]
     assert [term for term, count in Counter(terms).items() if count > 1] == []

@@ -1,33 +1,25 @@
 import copy
 import inspect
 import pickle
-from dataclasses import dataclass
 
 import pytest
 
 from streamshed import errors
 from streamshed.errors import (
+    DocumentProblem,
     InvalidDocumentError,
     InvalidExpressionError,
     InvalidNetworkError,
     MissingExtraError,
+    Problem,
     StreamshedError,
     UnsheddableQueryError,
     closest_name,
     near_miss,
 )
 
-
-@dataclass(frozen=True)
-class Problem:
-    path: str
-    value: object
-    message: str
-    near_miss: str | None = None
-
-
-SLIDE = Problem("queries.a.window.slide", "10 minutes", "longer than the size of 5 minutes")
-STREAM = Problem("queries.b.from", "pakets", "unknown stream", "packets")
+SLIDE = DocumentProblem("queries.a.window.slide", "10 minutes", "longer than the size of 5 minutes")
+STREAM = DocumentProblem("queries.b.from", "pakets", "unknown stream", "packets")
 
 
 def test_every_error_has_the_one_base() -> None:
@@ -74,6 +66,41 @@ def test_errors_survive_the_way_between_processes(error: StreamshedError) -> Non
     for copied in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert type(copied) is type(error)
         assert str(copied) == str(error)
+
+
+NAMED = Problem("unknown column", "parse.schema", got="'sise'", near_miss="size", subject="stream s", source="sise + 1")
+
+
+def test_a_problem_is_a_sentence_and_its_parts() -> None:
+    assert NAMED == 'stream s: unknown column, got \'sise\' (did you mean "size"?) in "sise + 1"'
+    assert (NAMED.says, NAMED.element, NAMED.got, NAMED.near_miss) == (
+        "unknown column",
+        "parse.schema",
+        "'sise'",
+        "size",
+    )
+
+
+def test_the_whole_adds_to_the_parts_of_a_problem() -> None:
+    problem = Problem.of(NAMED, "streams", lead="its key", subject="network n")
+    assert (problem.subject, problem.says, problem.element) == (
+        "network n: stream s",
+        "its key: unknown column",
+        "streams.parse.schema",
+    )
+    assert (problem.near_miss, problem.source) == (NAMED.near_miss, NAMED.source)
+    assert Problem.of("a sentence") == Problem("a sentence")
+
+
+def test_an_error_keeps_the_parts_of_its_problems_on_the_way_between_processes() -> None:
+    [problem] = pickle.loads(pickle.dumps(InvalidNetworkError(NAMED))).problems
+    assert problem == NAMED
+    assert all(getattr(problem, part) == getattr(NAMED, part) for part in Problem.__slots__)
+
+
+def test_endless_words_are_shortened_in_all_that_is_shown() -> None:
+    problem = Problem(f'unknown column "{"x" * 1000}"')
+    assert max(map(len, (problem, problem.says))) < 100
 
 
 @pytest.mark.parametrize(

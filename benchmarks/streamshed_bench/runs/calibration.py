@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.inputs.packet_input import stage_typed
 from streamshed_bench.runs.burst_feed import place_files

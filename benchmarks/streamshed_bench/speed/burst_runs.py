@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.traces.feed import Feeder
 from streamshed.traces.manifest import StagedFeed
 from streamshed_bench.errors import UnfinishedBenchmarkError

@@ -14,12 +14,12 @@ import numpy as np
 
 from streamshed.control.settings import ControlSettings
 from streamshed.elasticity.pieces import Pieces
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.simulator.cluster import ClusterSettings, ended, piece_shares
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.simulator.course import Course
 from streamshed.simulator.profiles import in_lumps, steps
 from streamshed.simulator.scenario import Scenario, run_scenario
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed_bench.workers.elastic_network import waiting_network
 from streamshed_bench.workers.elastic_runs import EARLY_SECONDS, READ_SHARE, elastic_settings
 from streamshed_bench.workers.elastic_sizes import (

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits
-from streamshed.simulator.course import Course, Moment
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
+from streamshed.simulator.course import Course, CourseMoment
 from streamshed.traces.aligned_start import aligned_start
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.workers.elastic_network import feed_rows, waiting_network
@@ -158,12 +158,12 @@ def course_of(rows: list[dict[str, Any]], *, start_seconds: float, trigger_secon
     )
 
 
-def _moment(row: Mapping[str, Any], start_seconds: float) -> Moment:
+def _moment(row: Mapping[str, Any], start_seconds: float) -> CourseMoment:
     rates = dict(row["effective_sampling_rates"]).values()
     running, starting = int(row["workers_running"]), int(row["workers_starting"])
     # What is planned in advisory mode is not done.
     shed = 0.0 if row["advisory"] else 1 - sum(rates) / max(1, len(rates))
-    return Moment(
+    return CourseMoment(
         started_at_seconds=row["started_at_seconds"] - start_seconds,
         offered_rows=int(row["offered_rows"]),
         shed_share=shed if rates else 0.0,

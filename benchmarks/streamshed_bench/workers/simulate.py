@@ -18,7 +18,7 @@ from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.simulator.course import Course
 from streamshed.simulator.network_costs import prior_of
-from streamshed.simulator.profiles import LoadProfile, diurnal, flash_crowd, scaled, steps
+from streamshed.simulator.profiles import LoadCurve, diurnal, flash_crowd, scaled, steps
 from streamshed.simulator.scenario import Scenario, run_scenario
 from streamshed_bench.contract import BenchOptions, BenchResult
 from streamshed_bench.workers.simulate_picture import draw_simulations
@@ -47,7 +47,7 @@ WAYS = {
 class Loading:
     """A load in whole workers' time, and for how long."""
 
-    demand: LoadProfile
+    demand: LoadCurve
     seconds: float
 
 

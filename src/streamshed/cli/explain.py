@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from streamshed.cli.terminal.parameters import DURATION, POSITIVE_NUMBER
-from streamshed.network.words.policy_names import POLICY_NAMES
+from streamshed.cli.terminal.parameters import POSITIVE_NUMBER
+from streamshed.cli.terminal.setting_options import setting_options
 
 
 @click.command(short_help="Say what would be shed at some load, where, and at what cost to the answers.")
@@ -16,16 +16,7 @@ from streamshed.network.words.policy_names import POLICY_NAMES
     type=click.Path(path_type=Path),
     help="What is known of the network, as JSON; else as the document says.",
 )
-@click.option("--policy", type=click.Choice(POLICY_NAMES), help="How rates are chosen; else as the document says.")
-@click.option("--confidence", type=float, help="How sure bounds are, 1 − δ of the policy hoeffding; else likewise.")
-@click.option("--fudge", type=float, help="What that policy adds to the C of each query; else likewise.")
-@click.option("--trigger", type=DURATION, help="How often a micro-batch starts; else as the document says.")
-@click.option("--latency", type=DURATION, help="Goal from a row's arrival to its answer; else likewise.")
-@click.option(
-    "--headroom",
-    type=click.FloatRange(0, 1, min_open=True),
-    help="Share of the trigger that a plan may fill; else likewise.",
-)
+@setting_options("policy", "confidence", "fudge", "trigger", "latency", "headroom")
 @click.option("--picture", type=click.Path(path_type=Path), help="Draw the network with its samplers into this PNG.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def explain(
@@ -35,29 +26,25 @@ def explain(
     statistics: Path | None,
     picture: Path | None,
     as_json: bool,
-    trigger: int | None,
-    latency: int | None,
     **options: object,
 ) -> None:
     """Explain what the network document FILE would shed: samplers, rates, expected errors, and what bounds them.
 
-    Nothing runs, and neither Spark nor Java is needed.
+    Nothing runs, and neither Spark nor Java is needed. Options override what the document says under `run`.
     """
     from dataclasses import replace
 
     from streamshed.cli.given_statistics import file_of, statistics_for
     from streamshed.cli.run_overrides import overridden
     from streamshed.cli.told_costs import workers_by
+    from streamshed.control.settings import ControlSettings
     from streamshed.dashboard.explained_network import ExplainedNetwork
     from streamshed.network.document.document import load_network
     from streamshed.planning.explain.explanation import explain as planned
-    from streamshed.planning.plan.budget import deadline_for
-    from streamshed.planning.rates.hoeffding import HoeffdingSettings
 
     document = load_network(file)
-    given = {"trigger_microseconds": trigger, "latency_microseconds": latency, **options}
-    run = overridden(replace(document.run, elastic=None), given)
-    trigger_seconds, goal = run.trigger_microseconds / 1e6, run.latency_microseconds
+    run = overridden(replace(document.run, elastic=None), options)
+    control = ControlSettings.of(run)
     foundation = document.network.foundation
     network_statistics = statistics_for(foundation, file_of(run, statistics))
     explained = ExplainedNetwork(
@@ -66,10 +53,10 @@ def explain(
             network_statistics,
             load_factor=load,
             policy=run.policy,
-            trigger_interval_seconds=trigger_seconds,
-            deadline_seconds=min(trigger_seconds, deadline_for(trigger_seconds, None if goal is None else goal / 1e6)),
+            trigger_interval_seconds=control.trigger_interval_seconds,
+            deadline_seconds=min(control.trigger_interval_seconds, control.deadline_seconds),
             headroom=run.headroom,
-            hoeffding=HoeffdingSettings(exceeded_share=1 - run.confidence, fudge=run.fudge),
+            hoeffding=control.hoeffding,
         ),
         document.run.predictions,
         workers_by(network_statistics, foundation, replace(run, elastic=document.run.elastic)),

@@ -17,7 +17,7 @@ from streamshed.errors import SourceUnavailableError
 from streamshed.network.document.document import NetworkDocument
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import AnswerMode
-from streamshed.network.run.run_settings import ParquetSink
+from streamshed.network.run.run_settings import PARQUET
 from streamshed.spark.sinks.predictions_file import check_file, write_file
 from streamshed.spark.sinks.sink_answers import SinkAnswers
 
@@ -71,9 +71,8 @@ def predicted_gaps(
 def _location(document: NetworkDocument, answers: str | None, file: Path) -> str:
     if answers is not None:
         return answers
-    match document.run.sink:
-        case ParquetSink(path):
-            return path
+    if document.run.sink.kind == PARQUET:
+        return document.run.sink.place
     raise SourceUnavailableError(
         f"{file}: it does not say that answers go to Parquet (run: sink: {{parquet: FOLDER}});"
         " say where they lie, with --answers FOLDER"

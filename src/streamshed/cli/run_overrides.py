@@ -8,8 +8,6 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.network.run.prediction_settings import PredictionSettings
 from streamshed.network.run.run_settings import RunSettings
-from streamshed.network.words.byte_size import format_byte_size
-from streamshed.network.words.duration import format_duration
 
 
 def overridden(settings: RunSettings, given: Mapping[str, Any]) -> RunSettings:
@@ -48,22 +46,3 @@ def _elastic(
         least, most = workers
         settings = replace(settings, limits=replace(settings.limits, least=least, most=most))
     return settings if controller is None else replace(settings, controller=controller)
-
-
-def start_arguments(settings: RunSettings) -> dict[str, Any]:
-    """Write settings as `network.start` takes them, but for checkpoint, sink, predictions and statistics."""
-    latency = settings.latency_microseconds
-    return {
-        "trigger": format_duration(settings.trigger_microseconds),
-        "latency": None if latency is None else format_duration(latency),
-        "headroom": settings.headroom,
-        "policy": settings.policy,
-        "fudge": settings.fudge,
-        "advisory": settings.advisory,
-        "unscalable": settings.unscalable,
-        "confidence": settings.confidence,
-        "elastic": settings.elastic,
-        "publish_needs": settings.publish_needs,
-        "feeds": settings.feeds,
-        "state_limit": None if settings.state_limit_bytes is None else format_byte_size(settings.state_limit_bytes),
-    }

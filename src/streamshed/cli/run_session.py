@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
 from streamshed.answering.predict.predicted_query import predicted_in_runs
 from streamshed.cli.given_statistics import statistics_for
-from streamshed.cli.run_overrides import overridden, start_arguments
+from streamshed.cli.run_overrides import overridden
 from streamshed.cli.spark_session import session
 from streamshed.cli.terminal.consoles import message_console, waiting
 from streamshed.cli.terminal.exit_code import ExitCode
@@ -25,8 +25,7 @@ from streamshed.dashboard.wording import count_text, share_text
 from streamshed.errors import SinkUnavailableError
 from streamshed.network.document.document import document_text, parse_network
 from streamshed.network.model.source_folder import require_folder
-from streamshed.network.run.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings
-from streamshed.network.words.duration import format_duration
+from streamshed.network.run.run_settings import CONSOLE, RunSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,15 +42,11 @@ class RunPlace:
 
     Args:
         master: A cluster; None: this process.
-        host: Address on which workers ask for plans.
-        worker_patience_microseconds: How long there may be work and no worker.
         cores: Threads of Spark in this process; None: one per core.
         memory: Of Spark's driver, such as "4g".
     """
 
     master: str | None
-    host: str
-    worker_patience_microseconds: int
     cores: int | None
     memory: str
 
@@ -105,7 +100,7 @@ def run_document(request: RunRequest) -> ExitCode:
 
 def _check_output(request: RunRequest, settings: RunSettings) -> None:
     """Let not two things write to standard output."""
-    if request.as_json and isinstance(settings.sink, ConsoleSink):
+    if request.as_json and settings.sink.kind == CONSOLE:
         raise SinkUnavailableError(
             f"{request.file}: answers go to standard output (sink console), and so would the lines of --json;"
             " choose where answers go, with --sink parquet:FOLDER or --sink memory:NAME, or leave --json out"
@@ -126,10 +121,7 @@ def _run(
             spark,
             checkpoint=checkpoint,
             sink=_sink(settings, document.network),
-            host=request.place.host,
-            worker_patience=format_duration(request.place.worker_patience_microseconds),
-            **start_arguments(settings),
-            **measured,
+            **settings.common() | measured,
         )
     with running, Stopping(duration_seconds=request.duration_seconds) as stopping, _view(request, settings) as view:
         history = watch(running, view, wait=stopping.wait)
@@ -164,17 +156,15 @@ def _checkpoint(settings: RunSettings) -> Iterator[str]:
 def _sink(settings: RunSettings, network: QueryNetwork) -> Sink:
     from streamshed import spark
 
-    match settings.sink:
-        case ConsoleSink():
-            return spark.console_sink()
-        case ParquetSink(path) if (filled := settings.predictions) is not None:
-            return spark.predicting_sink(network, answers=path, predictions=filled.path, method=filled.method)
-        case ParquetSink(path):
-            return spark.parquet_sink(path)
-        case MemorySink(name):
-            return spark.memory_sink(name)
-        case _:
-            assert_never(settings.sink)
+    place = settings.sink.place
+    if (filled := settings.predictions) is not None:
+        return spark.predicting_sink(network, answers=place, predictions=filled.path, method=filled.method)
+    match settings.sink.kind:
+        case "parquet":
+            return spark.parquet_sink(place)
+        case "memory":
+            return spark.memory_sink(place)
+    return spark.console_sink()
 
 
 def _view(request: RunRequest, settings: RunSettings) -> View:
@@ -182,7 +172,7 @@ def _view(request: RunRequest, settings: RunSettings) -> View:
     if request.as_json:
         return JsonView(sys.stdout)
     console = message_console()
-    if console.is_terminal and not isinstance(settings.sink, ConsoleSink):
+    if console.is_terminal and settings.sink.kind != CONSOLE:
         return TerminalView(console, request.file.name)
     return LogView(console)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamshed.cli.terminal.parameters import DURATION, POSITIVE_NUMBER, THRESHOLDS, WORKERS
+from streamshed.cli.terminal.setting_options import setting_options
 from streamshed.elasticity.controller_names import CONTROLLER_NAMES, DEFAULT_CONTROLLER
 from streamshed.elasticity.thresholds import Thresholds
 
@@ -43,11 +44,7 @@ if TYPE_CHECKING:
 @click.option("--rows-per-second", type=POSITIVE_NUMBER, help="1×, of all streams; else as recorded, or known.")
 @click.option("--time", "time_column", default="ts", show_default=True, help="Recorded rows: their column of times.")
 @click.option("--duration", type=DURATION, help="For how long; else as long as the load lasts.")
-@click.option("--trigger", type=DURATION, help="How often a micro-batch starts; else as the document says.")
-@click.option("--latency", type=DURATION, help="Goal from a row's arrival to its answer; else likewise.")
-@click.option(
-    "--headroom", type=click.FloatRange(0, 1, min_open=True), help="Share of the time that a plan may fill; likewise."
-)
+@setting_options("trigger", "latency", "headroom")
 @click.option(
     "--partitions", type=click.IntRange(min=1), help="In how many pieces work comes; else likewise, or in any number."
 )

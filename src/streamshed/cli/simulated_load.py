@@ -12,10 +12,9 @@ from types import MappingProxyType
 import numpy as np
 
 from streamshed.errors import near_miss
-from streamshed.simulator.profiles import LoadProfile, burst, diurnal, flash_crowd, from_rates, ramp, scaled
+from streamshed.simulator.profiles import LoadCurve, burst, diurnal, flash_crowd, from_rates, ramp, scaled
 from streamshed.traces.errors import InvalidLoadProfileError
-from streamshed.traces.load_profile import LoadProfile as LoadSteps
-from streamshed.traces.load_profile import parse_load_profile, read_rates
+from streamshed.traces.load_profile import LoadProfile, parse_load_profile, read_rates
 from streamshed.traces.trace import read_trace
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
@@ -33,14 +32,14 @@ class SimulatedLoad:
     """
 
     name: str
-    factors: LoadProfile
+    factors: LoadCurve
     seconds: float
     rows_per_second: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    profile: Callable[[float], LoadProfile]
+    profile: Callable[[float], LoadCurve]
     seconds: float
     factor: float
 
@@ -116,12 +115,12 @@ def _holds_rows(path: Path) -> bool:
     return path.is_dir() or path.suffix == ".parquet"
 
 
-def _steps(text: str, load_steps: LoadSteps) -> SimulatedLoad:
+def _steps(text: str, load_steps: LoadProfile) -> SimulatedLoad:
     starts = np.cumsum([0.0, *(step.duration_microseconds / 1e6 for step in load_steps.steps)]).tolist()
     times = [time for start, end in itertools.pairwise(starts) for time in (start, end)]
     factors = [step.factor for step in load_steps.steps for _ in range(2)]
     return SimulatedLoad(
-        name=text, factors=LoadProfile(tuple(times), tuple(factors)), seconds=load_steps.duration_microseconds / 1e6
+        name=text, factors=LoadCurve(tuple(times), tuple(factors)), seconds=load_steps.duration_microseconds / 1e6
     )
 
 

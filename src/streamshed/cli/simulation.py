@@ -21,7 +21,7 @@ from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.network_costs import network_costs, prior_of
 from streamshed.simulator.network_joins import UsualJoin, network_joins, usual_joins
-from streamshed.simulator.profiles import LoadProfile, scaled
+from streamshed.simulator.profiles import LoadCurve, scaled
 from streamshed.simulator.scenario import Scenario, run_scenario
 from streamshed.simulator.virtual_joins import VirtualJoins
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -56,19 +56,15 @@ class SimulationRequest:
     thresholds: Thresholds | None = None
     rows_per_second: float | None = None
     duration: int | None = None
-    trigger: int | None = None
-    latency: int | None = None
+    trigger: str | None = None
+    latency: str | None = None
     headroom: float | None = None
     partitions: int | None = None
 
     @property
-    def run_settings(self) -> dict[str, int | float | None]:
+    def run_settings(self) -> dict[str, str | float | None]:
         """What was said of the run, by the names of `RunSettings`."""
-        return {
-            "trigger_microseconds": self.trigger,
-            "latency_microseconds": self.latency,
-            "headroom": self.headroom,
-        }
+        return {"trigger": self.trigger, "latency": self.latency, "headroom": self.headroom}
 
 
 def simulated(
@@ -96,7 +92,7 @@ def simulated(
     network, run = document.network.foundation, _run(document.run, request)
     times = _times_known(statistics, [stream.name for stream in network.streams], request, load)
     rates = {stream.name: times * statistics.stream(stream.name).rows_per_second for stream in network.streams}
-    trigger_seconds = run.trigger_microseconds / 1e6
+    trigger_seconds = run.trigger_seconds
     costs = network_costs(network, statistics, trigger_interval_seconds=trigger_seconds, noise_deviation=request.noise)
     usual = usual_joins(network, statistics, costs, times=times, interval_seconds=trigger_seconds)
     read_share = _unsheddable_share(costs, rates, usual) if usual else None
@@ -135,25 +131,13 @@ def _control_settings(
     *,
     read_share: float | None,
 ) -> ControlSettings:
-    latency = run.latency_microseconds
-    return ControlSettings(
-        trigger_interval_seconds=run.trigger_microseconds / 1e6,
-        latency_seconds=None if latency is None else latency / 1e6,
-        headroom=run.headroom,
-        policy=run.policy,
-        confidence=run.confidence,
-        fudge=run.fudge,
-        advisory=not request.shed,
-        unscalable="keep",
-        prior=prior_of(
-            costs,
-            wrong_by=request.wrong_by,
-            is_measured=request.is_measured and request.wrong_by == 1,
-            read_share=read_share,
-        ),
-        state_limit_bytes=run.state_limit_bytes,
-        statistics=statistics,
+    prior = prior_of(
+        costs,
+        wrong_by=request.wrong_by,
+        is_measured=request.is_measured and request.wrong_by == 1,
+        read_share=read_share,
     )
+    return ControlSettings.of(run, advisory=not request.shed, unscalable="keep", prior=prior, statistics=statistics)
 
 
 def _cluster_settings(elastic: ElasticSettings, request: SimulationRequest, *, running: int) -> ClusterSettings:
@@ -218,7 +202,7 @@ def _unsheddable_share(costs: TrueCosts, rates: Mapping[str, float], joins: Sequ
     return 1 - sheddable / whole
 
 
-def _profiles(rates: Mapping[str, float], load: SimulatedLoad) -> dict[str, LoadProfile]:
+def _profiles(rates: Mapping[str, float], load: SimulatedLoad) -> dict[str, LoadCurve]:
     return {name: scaled(load.factors, rate) for name, rate in rates.items()}
 
 

@@ -6,21 +6,23 @@ from streamshed.control.first_workers import first_workers, known_work
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.run.run_settings import RunSettings
 from streamshed.simulator.network_costs import network_costs, prior_of
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
 def prior_by(statistics: NetworkStatistics, network: QueryNetwork, run: RunSettings) -> LoadPrior:
-    """Return what micro-batches and rows cost, according to statistics.
+    """Return what micro-batches and rows cost: what the run says, else according to statistics.
 
     Args:
         statistics: Those of all streams; costs do not count as measured where they were measured in vain.
         network: The network, of rows of streams only.
         run: How it is to be run.
     """
-    costs = network_costs(network, statistics, trigger_interval_seconds=run.trigger_microseconds / 1e6)
+    if run.prior is not None:
+        return run.prior
+    costs = network_costs(network, statistics, trigger_interval_seconds=run.trigger_seconds)
     return prior_of(costs, is_measured=not statistics.unsure_streams)
 
 
@@ -37,15 +39,8 @@ def workers_by(statistics: NetworkStatistics, network: QueryNetwork, run: RunSet
     """
     if run.elastic is None:
         return None
-    latency = run.latency_microseconds
-    control = ControlSettings(
-        trigger_interval_seconds=run.trigger_microseconds / 1e6,
-        latency_seconds=None if latency is None else latency / 1e6,
-        headroom=run.headroom,
-        unscalable="keep",
-        prior=prior_by(statistics, network, run),
-        statistics=statistics,
-    )
+    prior = prior_by(statistics, network, run)
+    control = ControlSettings.of(run, unscalable="keep", prior=prior, statistics=statistics)
     return first_workers(
         run.elastic,
         wanted_before=None,

@@ -12,7 +12,7 @@ from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from streamshed.control.settings import ControlSettings
 from streamshed.control.state import ControlState
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.operators import Apply
-from streamshed.planning.load.network_load import network_load
+from streamshed.planning.load.network_load import NetworkLoad, network_load
 from streamshed.statistics.guess import believed_statistics
-from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
+from streamshed.statistics.network_statistics import NetworkStatistics, QueryStatistics, StreamStatistics
 
 
 def known_statistics(network: QueryNetwork, settings: ControlSettings, state: ControlState) -> NetworkStatistics:
@@ -78,25 +79,14 @@ def _leveled(
     for stream in network.streams:
         arriving = statistics.stream(stream.name)
         rows = max(1.0, arriving.rows_per_second * trigger_interval_seconds)
-        some = replace(arriving, rows_per_second=rows / trigger_interval_seconds)
-        load = network_load(
-            network, replace(statistics, streams={stream.name: some}), trigger_interval_seconds=trigger_interval_seconds
+        some = replace(
+            statistics, streams={stream.name: replace(arriving, rows_per_second=rows / trigger_interval_seconds)}
         )
-        measured = on_trial = rest = 0.0
-        for node, address in zip(load.tree.nodes, load.addresses, strict=True):
-            if address in calls or node.groups is not None:
-                measured += node.seconds
-            elif address in tried:
-                on_trial += node.seconds
-            else:
-                rest += node.seconds
-        left = max(0.0, rows * work_seconds_per_row[stream.name] - measured)
-        if left >= on_trial + rest:
-            scales[stream.name] = (left - on_trial) / rest if rest > 0 else 1.0
-            scales_of_tried[stream.name] = 1.0
-        else:
-            scales[stream.name] = scales_of_tried[stream.name] = left / (on_trial + rest)
-    names = {node.address: node.stream.name for node in network.row_nodes}
+        load = network_load(network, some, trigger_interval_seconds=trigger_interval_seconds)
+        whole_seconds = rows * work_seconds_per_row[stream.name]
+        scales[stream.name], scales_of_tried[stream.name] = _scales(load, calls, tried, whole_seconds)
+    names = {node.address: node.stream.name for node in network.row_nodes if node.address not in calls}
+    factors = {address: (scales_of_tried if address in tried else scales)[stream] for address, stream in names.items()}
     return replace(
         statistics,
         streams={
@@ -104,20 +94,32 @@ def _leveled(
             for name, costs in statistics.streams.items()
         },
         operators={
-            address: costs
-            if address in calls or address not in names
-            else replace(
-                costs,
-                seconds_per_row=costs.seconds_per_row
-                * (scales_of_tried if address in tried else scales)[names[address]],
-            )
+            address: replace(costs, seconds_per_row=costs.seconds_per_row * factors.get(address, 1.0))
             for address, costs in statistics.operators.items()
         },
         queries={
-            query.name: replace(
-                statistics.queries[query.name],
-                seconds_per_row=statistics.queries[query.name].seconds_per_row * scales[query.stream.name],
-            )
-            for query in network.queries
+            query.name: _scaled(statistics.queries[query.name], scales[query.stream.name]) for query in network.queries
         },
     )
+
+
+def _scales(
+    load: NetworkLoad, calls: AbstractSet[str], tried: AbstractSet[str], whole_seconds: float
+) -> tuple[float, float]:
+    """By what costs that were guessed are to be multiplied, and those of SQL that was tried beforehand."""
+    measured = on_trial = rest = 0.0
+    for node, address in zip(load.tree.nodes, load.addresses, strict=True):
+        if address in calls or node.groups is not None:
+            measured += node.seconds
+        elif address in tried:
+            on_trial += node.seconds
+        else:
+            rest += node.seconds
+    left = max(0.0, whole_seconds - measured)
+    if left >= on_trial + rest:
+        return (left - on_trial) / rest if rest > 0 else 1.0, 1.0
+    return left / (on_trial + rest), left / (on_trial + rest)
+
+
+def _scaled(query: QueryStatistics, scale: float) -> QueryStatistics:
+    return replace(query, seconds_per_row=query.seconds_per_row * scale)

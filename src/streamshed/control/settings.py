@@ -2,21 +2,19 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Self, get_args
 
 from streamshed.control.hysteresis import HysteresisSettings
 from streamshed.control.regulator import RegulatorSettings
-from streamshed.control.shed_rule import ShedRule
+from streamshed.control.shed_rule import ShedRule, shed_rule
 from streamshed.errors import near_miss
-from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.run.settings import Settings, Unscalable
 from streamshed.planning.plan.budget import deadline_for
 from streamshed.planning.plan.policies import Policy, policy_named
 from streamshed.planning.rates.hoeffding import HoeffdingSettings
 from streamshed.planning.rates.rate_policies import HOEFFDING
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
-
-Unscalable = Literal["refuse", "keep"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +59,13 @@ class ControlSettings:
 
     trigger_interval_seconds: float
     latency_seconds: float | None = None
-    headroom: float = 0.8
-    policy: str = DEFAULT_POLICY
-    confidence: float = 0.95
-    fudge: float = 0.0
-    advisory: bool = False
-    unscalable: Unscalable = "refuse"
-    larger_micro_batches: bool = False
+    headroom: float = Settings.headroom
+    policy: str = Settings.policy
+    confidence: float = Settings.confidence
+    fudge: float = Settings.fudge
+    advisory: bool = Settings.advisory
+    unscalable: Unscalable = Settings.unscalable
+    larger_micro_batches: bool = Settings.larger_micro_batches
     prior: LoadPrior = field(default_factory=LoadPrior)
     shed_rule: ShedRule | None = None
     state_limit_bytes: int | None = None
@@ -98,6 +96,30 @@ class ControlSettings:
         if self.fudge and self.policy != HOEFFDING:
             raise ValueError(f"fudge is added to the C of policy {HOEFFDING}, but the policy is {self.policy}")
         _ = self.shedding_policy
+
+    @classmethod
+    def of(cls, settings: Settings, **more: Any) -> Self:
+        """Return what is asked of the control loop of a time domain, by the settings of its run.
+
+        Args:
+            settings: Those of the run.
+            **more: What they do not tell, or what is asked instead, by the names of the arguments.
+        """
+        said = {
+            "trigger_interval_seconds": settings.trigger_seconds,
+            "latency_seconds": settings.latency_seconds,
+            "headroom": settings.headroom,
+            "policy": settings.policy,
+            "confidence": settings.confidence,
+            "fudge": settings.fudge,
+            "advisory": settings.advisory,
+            "unscalable": settings.unscalable,
+            "larger_micro_batches": settings.larger_micro_batches,
+            "prior": settings.prior or LoadPrior(),
+            "shed_rule": shed_rule(settings.elastic),
+            "state_limit_bytes": settings.state_limit_bytes,
+        }
+        return cls(**said | more)
 
     @property
     def hoeffding(self) -> HoeffdingSettings:

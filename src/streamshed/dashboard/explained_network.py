@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from math import inf
 from pathlib import Path
 
+from streamshed.control.settings import ControlSettings
 from streamshed.dashboard.explained import explained
 from streamshed.dashboard.network_picture import write_network_picture
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.prediction_settings import PredictionSettings
-from streamshed.network.run.run_settings import RunSettings
-from streamshed.network.words.duration import parse_duration
+from streamshed.network.run.settings import Settings
 from streamshed.network.words.given import is_a, is_finite
-from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.planning.explain.explanation import Explanation, explain
-from streamshed.planning.plan.budget import deadline_for
-from streamshed.planning.rates.hoeffding import HoeffdingSettings
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -70,12 +66,12 @@ def explain_network(  # noqa: PLR0913 - what a run is told of shedding, each by 
     load: float = 3.0,
     *,
     statistics: NetworkStatistics | None = None,
-    policy: str = DEFAULT_POLICY,
-    trigger: str = "2 seconds",
-    latency: str | None = None,
-    headroom: float = 0.8,
-    confidence: float = 0.95,
-    fudge: float = 0.0,
+    policy: str = Settings.policy,
+    trigger: str = Settings.trigger,
+    latency: str | None = Settings.latency,
+    headroom: float = Settings.headroom,
+    confidence: float = Settings.confidence,
+    fudge: float = Settings.fudge,
 ) -> ExplainedNetwork:
     """Tell where samplers would go at some load, at which rates, and what that would cost the answers.
 
@@ -104,31 +100,29 @@ def explain_network(  # noqa: PLR0913 - what a run is told of shedding, each by 
         >>> [(one.query, one.goal, one.meets_goal) for one in found.explanation.outlooks]
         [('total', '10 % at 95 %', True)]
     """
-    _check(load, headroom, statistics)
-    RunSettings(policy=policy, confidence=confidence, fudge=fudge)
-    foundation = network.foundation
-    trigger_seconds = parse_duration(trigger) / 1e6
-    latency_seconds = None if latency is None else parse_duration(latency) / 1e6
+    _check(load, statistics)
+    settings = Settings(
+        policy=policy, trigger=trigger, latency=latency, headroom=headroom, confidence=confidence, fudge=fudge
+    )
+    control, foundation = ControlSettings.of(settings), network.foundation
     return ExplainedNetwork(
         explain(
             foundation,
             with_sides(foundation, believed_statistics(foundation, statistics), statistics),
             load_factor=load,
             policy=policy,
-            trigger_interval_seconds=trigger_seconds,
-            deadline_seconds=min(trigger_seconds, deadline_for(trigger_seconds, latency_seconds)),
+            trigger_interval_seconds=control.trigger_interval_seconds,
+            deadline_seconds=control.deadline_seconds,
             headroom=headroom,
-            hoeffding=HoeffdingSettings(exceeded_share=1 - confidence, fudge=fudge),
+            hoeffding=control.hoeffding,
         )
     )
 
 
-def _check(load: object, headroom: object, statistics: object) -> None:
-    problems = [
-        f"explain: {name} is a number {meant}, got {value!r}"
-        for name, value, meant, most in (("load", load, "above 0", inf), ("headroom", headroom, "in (0, 1]", 1.0))
-        if not (isinstance(value, int | float) and is_finite(value) and 0 < value <= most)
-    ]
+def _check(load: object, statistics: object) -> None:
+    problems = []
+    if not (isinstance(load, int | float) and is_finite(load) and load > 0):
+        problems.append(f"explain: load is a number above 0, got {load!r}")
     if statistics is not None and not is_a(statistics, NetworkStatistics):
         problems.append(f"explain: statistics are what a run or a profile has told, got {statistics!r}")
     if problems:

@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from streamshed.dashboard.run_history import DomainSoFar, Moment, QuerySoFar, RunHistory
+from streamshed.dashboard.run_history import DomainSoFar, QuerySoFar, RunHistory, RunMoment
 from streamshed.dashboard.wording import count_text, seconds_text, share_text
 
 _SHOWN_MOMENTS = 40
@@ -48,7 +48,7 @@ def _figures(domain: DomainSoFar) -> Table:
     latest, now = domain.latest, domain.moments[-1]
     grid = Table.grid(padding=(0, 2))
     trigger, used = latest.trigger_interval_seconds, latest.processing_seconds
-    rows: list[tuple[str, Callable[[Moment], float], float | None, str]] = [
+    rows: list[tuple[str, Callable[[RunMoment], float], float | None, str]] = [
         (
             "offered",
             lambda m: m.offered_rows_per_second,

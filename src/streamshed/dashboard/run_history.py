@@ -13,7 +13,7 @@ _REMEMBERED = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class RunMoment:
     """One micro-batch.
 
     Attributes:
@@ -84,7 +84,7 @@ class DomainSoFar:
     """
 
     latest: RunStatus
-    moments: tuple[Moment, ...]
+    moments: tuple[RunMoment, ...]
     late_pairs: int
 
 
@@ -109,7 +109,7 @@ class RunHistory:
     admitted_rows: int = 0
 
     @property
-    def moment(self) -> Moment | None:
+    def moment(self) -> RunMoment | None:
         """The micro-batch that finished last; None before the first."""
         return None if self.latest is None else self.domains[self.latest.clock].moments[-1]
 
@@ -146,11 +146,11 @@ def _domain(before: DomainSoFar | None, status: RunStatus) -> DomainSoFar:
     )
 
 
-def _moment(before: DomainSoFar | None, status: RunStatus) -> Moment:
+def _moment(before: DomainSoFar | None, status: RunStatus) -> RunMoment:
     gap = status.trigger_interval_seconds
     if before is not None:
         gap = max(gap, status.started_at_seconds - before.latest.started_at_seconds)
-    return Moment(
+    return RunMoment(
         offered_rows_per_second=status.offered_rows / gap,
         kept_share=status.admitted_rows / status.offered_rows if status.offered_rows else 1.0,
         utilization=status.utilization,

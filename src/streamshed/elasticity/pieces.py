@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from streamshed.elasticity.errors import InvalidElasticityError
+from streamshed.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,10 @@ class Pieces:
 
     def __post_init__(self) -> None:
         if self.count is not None and self.count < 1:
-            raise InvalidElasticityError(f"workers: work comes in at least one partition, got {self.count}")
+            raise InvalidElasticityError(Problem("workers: work comes in at least one partition", got=str(self.count)))
         if not 0 <= self.undivided_share <= 1:
             raise InvalidElasticityError(
-                f"workers: a piece has a share of the work in [0, 1], got {self.undivided_share}"
+                Problem("workers: a piece has a share of the work in [0, 1]", got=str(self.undivided_share))
             )
 
     def effective_workers(self, workers: int) -> float:
@@ -50,7 +51,7 @@ class Pieces:
             InvalidElasticityError: There are no workers.
         """
         if workers < 1:
-            raise InvalidElasticityError(f"workers: at least one is needed, got {workers}")
+            raise InvalidElasticityError(Problem("workers: at least one is needed", got=str(workers)))
         by_count = float(workers) if self.count is None else self.count / -(-self.count // workers)
         return min(by_count, self._fastest)
 

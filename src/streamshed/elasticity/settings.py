@@ -10,6 +10,7 @@ from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.shed_factor import ShedFactor
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
+from streamshed.errors import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,9 @@ class ElasticSettings:
         for name in ("release_after_seconds", "look_ahead_seconds"):
             self._check(name, allows_zero=False)
         if self.worker_rows is not None and self.worker_rows < 1:
-            raise InvalidElasticityError(f"elasticity: a worker must hold a row at least, got {self.worker_rows}")
+            raise InvalidElasticityError(
+                Problem("elasticity: a worker must hold a row at least", got=str(self.worker_rows))
+            )
         _ = self.shed_factor
         check_controller_name(self.controller)
 
@@ -69,4 +72,4 @@ class ElasticSettings:
         value = getattr(self, name)
         if not (math.isfinite(value) and (value > 0 or (allows_zero and value == 0))):
             least = "at least 0" if allows_zero else "above 0"
-            raise InvalidElasticityError(f"elasticity: {name} must be finite and {least}, got {value}")
+            raise InvalidElasticityError(Problem(f"elasticity: {name} must be finite and {least}", got=str(value)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from streamshed.elasticity.errors import InvalidElasticityError
-from streamshed.errors import near_miss
+from streamshed.errors import Problem, closest_name
 
 EXPONENTS: Mapping[str, int] = MappingProxyType({"linear": 1, "quadratic": 2})
 """Shapes of the shed factor by name; the text gives the linear one and suggests the other."""
@@ -46,9 +46,9 @@ class ShedFactor:
                 f" {self.begin} and {self.base}"
             )
         if self.shape not in EXPONENTS:
-            raise InvalidElasticityError(
-                f"shed factor: expected {' or '.join(EXPONENTS)}, got {self.shape!r}{near_miss(self.shape, EXPONENTS)}"
-            )
+            near_miss, choices = closest_name(self.shape, EXPONENTS), " or ".join(EXPONENTS)
+            problem = Problem(f"shed factor: expected {choices}", got=repr(self.shape), near_miss=near_miss)
+            raise InvalidElasticityError(problem)
 
     def at(self, utilization: float) -> float:
         """Return SF, in [0, 1], at the utilization of the rows that a worker holds."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from streamshed.elasticity.errors import InvalidElasticityError
+from streamshed.errors import Problem
 
 Vector = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ def by_rows_held(rows_held: ArrayLike, capacity_rows: float) -> Vector:
     """
     if not (math.isfinite(capacity_rows) and capacity_rows > 0):
         raise InvalidElasticityError(
-            f"utilization: the rows that a worker can hold must be finite and above 0, got {capacity_rows}"
+            Problem("utilization: the rows that a worker can hold must be finite and above 0", got=str(capacity_rows))
         )
     shares: Vector = np.asarray(rows_held, dtype=np.float64) / capacity_rows
     return shares

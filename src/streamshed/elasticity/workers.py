@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.pieces import Pieces
+from streamshed.errors import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +76,9 @@ class WorkerLimits:
         if self.least < 1:
             raise InvalidElasticityError(f"workers: at least one is needed, got a minimum of {self.least}")
         if self.most is not None and self.most < self.least:
-            raise InvalidElasticityError(
-                f"workers: the most there may be must be at least the fewest, {self.least}, got {self.most}"
-                + (" (a pool of zero: is nothing to run on meant?)" if self.most < 1 else "")
-            )
+            question = " (a pool of zero: is nothing to run on meant?)" if self.most < 1 else ""
+            says = f"workers: the most there may be must be at least the fewest, {self.least}{question}"
+            raise InvalidElasticityError(Problem(says, got=str(self.most)))
         Pieces(self.partitions)
 
     def within(self, wanted: int, workers: Workers, pieces: Pieces | None = None) -> int:

@@ -64,7 +64,7 @@ Instruction = Define | Test | Match | Call
 
 
 @dataclass(frozen=True)
-class Place:
+class LinePosition:
     """Where a node of the network stands in the straight line: its columns, and what its rows have passed.
 
     Attributes:
@@ -82,4 +82,4 @@ class StreamProgram:
 
     stream: Stream
     instructions: tuple[Instruction, ...]
-    places: Mapping[Node, Place]
+    places: Mapping[Node, LinePosition]

@@ -10,7 +10,7 @@ from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.query import Query
 from streamshed.network.model.stream import Stream
 from streamshed.network.terms.window import WindowSpecification
-from streamshed.sharing.instructions import Place, StreamProgram
+from streamshed.sharing.instructions import LinePosition, StreamProgram
 from streamshed.sharing.network_work import AggregateSlot, aggregate_slots
 from streamshed.sharing.resolution import resolve_answers
 
@@ -115,5 +115,5 @@ def _is_asked(taker: Query) -> bool:
     return taker.asked_definition_id == taker.definition_id
 
 
-def _slots(taker: Query, place: Place) -> tuple[AggregateSlot, ...]:
+def _slots(taker: Query, place: LinePosition) -> tuple[AggregateSlot, ...]:
     return tuple(aggregate_slots(taker, aggregate_of(taker), place))

@@ -20,9 +20,9 @@ from streamshed.sharing.counted_rows import (
 )
 from streamshed.sharing.dimension import dimension
 from streamshed.sharing.gating import Gating
-from streamshed.sharing.instructions import Place, StreamProgram, Test
+from streamshed.sharing.instructions import LinePosition, StreamProgram, Test
 from streamshed.sharing.intake import Intake, instruction_users, needed_columns
-from streamshed.sharing.probes import PROBED, Probe, is_probe, probes, with_probed
+from streamshed.sharing.probes import PROBED, CountingPoint, is_probe, probes, with_probed
 from streamshed.sharing.resolution import canonical_physical, physical, resolve_stream
 from streamshed.sharing.sharing_class import Share, SharingClass, sharing_classes
 
@@ -66,7 +66,7 @@ class StreamWork:
     classes: tuple[SharingClass, ...]
     slots: tuple[AggregateSlot, ...]
     row_queries: tuple[Query, ...]
-    probes: tuple[Probe, ...] = ()
+    probes: tuple[CountingPoint, ...] = ()
     count_slots: tuple[AggregateSlot, ...] = ()
 
     @property
@@ -214,7 +214,7 @@ def _dimensions(program: StreamProgram) -> dict[str, str]:
     return {test.column: ALWAYS if test.sql == ALWAYS else dimension(test.sql) for test in tests}
 
 
-def aggregate_slots(query: Query, aggregate: Aggregate, place: Place) -> list[AggregateSlot]:
+def aggregate_slots(query: Query, aggregate: Aggregate, place: LinePosition) -> list[AggregateSlot]:
     """Return one slot per distinct argument, in the order given; count(*) rides on the first."""
     keys = tuple(physical(key.expression, place) for key in aggregate.keys)
     arguments: dict[str, str] = {}
@@ -231,7 +231,7 @@ def aggregate_slots(query: Query, aggregate: Aggregate, place: Place) -> list[Ag
     return slots
 
 
-def _counted_share(rows: CountedRows, aggregate: Aggregate, place: Place) -> Share:
+def _counted_share(rows: CountedRows, aggregate: Aggregate, place: LinePosition) -> Share:
     return Share(
         keys=(),
         value=None,
@@ -242,7 +242,7 @@ def _counted_share(rows: CountedRows, aggregate: Aggregate, place: Place) -> Sha
     )
 
 
-def _probe_share(probe: Probe, program: StreamProgram) -> Share:
+def _probe_share(probe: CountingPoint, program: StreamProgram) -> Share:
     aggregate = probe.query.aggregate
     if aggregate is None:
         raise TypeError("a probe is beside a query that aggregates")
@@ -262,7 +262,7 @@ def _slot_of_query(slot: int) -> int:
     return 0 if is_probe(slot) else value_slot(slot)
 
 
-def _share(slot: AggregateSlot, aggregate: Aggregate, place: Place, *, is_apart: bool) -> Share:
+def _share(slot: AggregateSlot, aggregate: Aggregate, place: LinePosition, *, is_apart: bool) -> Share:
     return Share(
         keys=slot.keys,
         value=slot.value,

@@ -29,7 +29,7 @@ _FIRST_SLOT = 100_000
 
 
 @dataclass(frozen=True)
-class Probe:
+class CountingPoint:
     """Where rows of an operator are counted.
 
     Attributes:
@@ -52,7 +52,7 @@ def is_probe(slot: int) -> bool:
     return slot >= _FIRST_SLOT
 
 
-def probes(queries: Sequence[Query]) -> tuple[Probe, ...]:
+def probes(queries: Sequence[Query]) -> tuple[CountingPoint, ...]:
     """Return the probes that a stream needs.
 
     Each is beside the query below it that has the fewest groups, as far as can be told beforehand.
@@ -81,11 +81,13 @@ def probes(queries: Sequence[Query]) -> tuple[Probe, ...]:
         for place, node in enumerate(host.rows.path):
             places.setdefault(node, (host, _FIRST_SLOT + place))
     return tuple(
-        Probe(node, *places[node]) for node in nodes if node in places and may_drop(node) and node not in counted
+        CountingPoint(node, *places[node])
+        for node in nodes
+        if node in places and may_drop(node) and node not in counted
     )
 
 
-def with_probed(program: StreamProgram, wanted: Iterable[Probe]) -> StreamProgram:
+def with_probed(program: StreamProgram, wanted: Iterable[CountingPoint]) -> StreamProgram:
     """Return a straight line that begins with the test for probed rows; the same one where there are no probes."""
     if not tuple(wanted):
         return program

@@ -13,7 +13,7 @@ from streamshed.network.model.operators import Apply, Filter, Map
 from streamshed.network.model.selection import definition_of
 from streamshed.network.model.stream import Stream
 from streamshed.network.sql.expression import Expression, conjuncts, parse_expression, rename_columns
-from streamshed.sharing.instructions import Call, Define, Instruction, Match, Place, StreamProgram, Test
+from streamshed.sharing.instructions import Call, Define, Instruction, LinePosition, Match, StreamProgram, Test
 from streamshed.sharing.totality import is_total
 
 
@@ -51,13 +51,13 @@ def resolve_answers(stream: Stream, aggregates: Iterable[Aggregate], nodes: Iter
     return StreamProgram(stream, tuple(line.instructions.values()), line.places)
 
 
-def answer_place(aggregate: Aggregate) -> Place:
+def answer_place(aggregate: Aggregate) -> LinePosition:
     """Return where the answers of an aggregate stand as rows; a row is there if the only condition is true."""
     identity = ("answer", repr(definition_of(aggregate)))
-    return Place({name: _name(*identity, name.lower()) for name in aggregate.columns}, (_name(*identity),))
+    return LinePosition({name: _name(*identity, name.lower()) for name in aggregate.columns}, (_name(*identity),))
 
 
-def physical(expression: Expression, place: Place) -> str:
+def physical(expression: Expression, place: LinePosition) -> str:
     """Write an expression of a node over the columns of the straight line.
 
     Two expressions mean the same value of a row if their `canonical_physical` texts are equal.
@@ -65,7 +65,7 @@ def physical(expression: Expression, place: Place) -> str:
     return rename_columns(expression, place.columns)
 
 
-def canonical_physical(expression: Expression, place: Place) -> str:
+def canonical_physical(expression: Expression, place: LinePosition) -> str:
     """Write an expression over the columns of the straight line in the spelling that all its variants share."""
     return parse_expression(physical(expression, place)).canonical
 
@@ -75,7 +75,7 @@ class _Line:
 
     def __init__(self, stream: Stream) -> None:
         self.instructions: dict[str, Instruction] = {}
-        self.places: dict[Node, Place] = {}
+        self.places: dict[Node, LinePosition] = {}
         self._types = dict(stream.columns)
 
     def begin(self, aggregate: Aggregate) -> None:
@@ -83,15 +83,15 @@ class _Line:
         self.places[aggregate] = place
         self._types |= {column: aggregate.columns[name] for name, column in place.columns.items()}
 
-    def place(self, node: Node) -> Place:
+    def place(self, node: Node) -> LinePosition:
         if node not in self.places:
             self.places[node] = self._placed(node)
         return self.places[node]
 
-    def _placed(self, node: Node) -> Place:
+    def _placed(self, node: Node) -> LinePosition:
         match node:
             case Stream():
-                return Place({name: name for name in node.columns}, ())
+                return LinePosition({name: name for name in node.columns}, ())
             case Filter():
                 return self._filtered(node, self.place(node.input))
             case Map():
@@ -103,18 +103,18 @@ class _Line:
             case _:
                 raise TypeError(f"a {type(node).__name__} does not stand on a row's straight line")
 
-    def _filtered(self, node: Filter, place: Place) -> Place:
+    def _filtered(self, node: Filter, place: LinePosition) -> LinePosition:
         for part in conjuncts(node.predicate):
-            place = Place(place.columns, _extended(place.conditions, self._test(physical(part, place), place)))
+            place = LinePosition(place.columns, _extended(place.conditions, self._test(physical(part, place), place)))
         return place
 
-    def _test(self, sql: str, place: Place) -> str:
+    def _test(self, sql: str, place: LinePosition) -> str:
         guard = () if is_total(sql, self._types) else place.conditions
         name = _name("test", parse_expression(sql).canonical, *guard)
         self.instructions.setdefault(name, Test(name, sql, guard))
         return name
 
-    def _mapped(self, node: Map, place: Place) -> Place:
+    def _mapped(self, node: Map, place: LinePosition) -> LinePosition:
         columns = dict(place.columns)
         for into, expression in node.assignments:
             sql = physical(expression, place)
@@ -123,9 +123,9 @@ class _Line:
             self.instructions.setdefault(name, Define(name, sql, guard))
             self._types[name] = None
             columns = _with_column(columns, into, name)
-        return Place(columns, place.conditions)
+        return LinePosition(columns, place.conditions)
 
-    def _looked_up(self, node: Lookup, place: Place) -> Place:
+    def _looked_up(self, node: Lookup, place: LinePosition) -> LinePosition:
         on = tuple((_physical_name(place, ours), theirs) for ours, theirs in node.on)
         identity = ("match", node.relation.name, *(part for pair in on for part in pair))
         matched = _name(*identity)
@@ -136,7 +136,7 @@ class _Line:
         for column, name in brought.items():
             columns = _with_column(columns, column, name)
         condition = self._test(f"NOT {matched}", place) if node.negate else matched
-        return Place(columns, _extended(place.conditions, condition))
+        return LinePosition(columns, _extended(place.conditions, condition))
 
     def _match(self, match: Match) -> None:
         """Join a relation once for all lookups in it by the same columns: with all their columns, for all their rows.
@@ -150,12 +150,12 @@ class _Line:
             match = replace(match, outputs=tuple(outputs.items()), guard=guard)
         self.instructions[match.matched] = match
 
-    def _applied(self, node: Apply, place: Place) -> Place:
+    def _applied(self, node: Apply, place: LinePosition) -> LinePosition:
         arguments = tuple(_physical_name(place, column) for column in node.arguments)
         name = _name("call", node.function.definition, node.returns, *arguments, "where", *place.conditions)
         self.instructions.setdefault(name, Call(name, node.function, arguments, node.returns, place.conditions))
         self._types[name] = node.returns
-        return Place(_with_column(dict(place.columns), node.into, name), place.conditions)
+        return LinePosition(_with_column(dict(place.columns), node.into, name), place.conditions)
 
 
 def _extended(conditions: Sequence[str], condition: str) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ def _with_column(columns: dict[str, str], logical: str, name: str) -> dict[str, 
     return {**other_columns, logical: name}
 
 
-def _physical_name(place: Place, logical: str) -> str:
+def _physical_name(place: LinePosition, logical: str) -> str:
     return next(column for name, column in place.columns.items() if name.lower() == logical.lower())
 
 

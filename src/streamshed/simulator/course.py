@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class CourseMoment:
     """One micro-batch.
 
     Attributes:
@@ -99,7 +99,7 @@ class Course:
         latency_goal_seconds: The goal of latencies.
     """
 
-    moments: Sequence[Moment]
+    moments: Sequence[CourseMoment]
     queries: Sequence[QueryCourse]
     failures: int
     end_seconds: float
@@ -125,7 +125,7 @@ class Course:
         return float(self.lengths[late].sum())
 
     @property
-    def rescales(self) -> Sequence[Moment]:
+    def rescales(self) -> Sequence[CourseMoment]:
         """The moments in which workers were asked for or released."""
         return [moment for moment in self.moments if moment.wanted != moment.committed]
 

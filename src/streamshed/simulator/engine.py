@@ -17,7 +17,7 @@ from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.simulator.costs import Costs
-from streamshed.simulator.profiles import LoadProfile
+from streamshed.simulator.profiles import LoadCurve
 from streamshed.simulator.queue import ArrivalQueue
 from streamshed.simulator.virtual_joins import NOTHING_JOINED, VirtualJoins
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -80,7 +80,7 @@ class SimulatedMicroBatch:
 def simulate(
     controller: Controller,
     *,
-    load: Mapping[str, LoadProfile],
+    load: Mapping[str, LoadCurve],
     costs: Costs,
     settings: EngineSettings,
     micro_batches: int,
@@ -106,7 +106,7 @@ def simulate(
 def simulated_micro_batches(
     controller: Controller,
     *,
-    load: Mapping[str, LoadProfile],
+    load: Mapping[str, LoadCurve],
     costs: Costs,
     settings: EngineSettings,
     joins: VirtualJoins = NOTHING_JOINED,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.load.network_load import network_load
 from streamshed.simulator.costs import RowCost, TrueCosts
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 _MOST_READ, _LEAST_READ = 0.99, 0.01

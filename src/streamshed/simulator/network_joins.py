@@ -8,7 +8,7 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.planning.load.join_outlook import JoinOutlook, join_outlooks
 from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.network_costs import usual_row_seconds
-from streamshed.simulator.profiles import LoadProfile, constant, scaled
+from streamshed.simulator.profiles import LoadCurve, constant, scaled
 from streamshed.simulator.virtual_join import VirtualJoin
 from streamshed.simulator.virtual_joins import VirtualJoins
 from streamshed.statistics.join_statistics import JoinStatistics
@@ -45,7 +45,7 @@ class UsualJoin:
 
 
 def network_joins(
-    network: QueryNetwork, statistics: NetworkStatistics, costs: TrueCosts, *, factors: LoadProfile, times: float = 1.0
+    network: QueryNetwork, statistics: NetworkStatistics, costs: TrueCosts, *, factors: LoadCurve, times: float = 1.0
 ) -> VirtualJoins:
     """Return the joins of a network under a load.
 
@@ -95,7 +95,7 @@ def _usual(join: VirtualJoin, interval_seconds: float) -> UsualJoin:
     )
 
 
-def _virtual_join(outlook: JoinOutlook, load: LoadProfile, statistics: JoinStatistics) -> VirtualJoin:
+def _virtual_join(outlook: JoinOutlook, load: LoadCurve, statistics: JoinStatistics) -> VirtualJoin:
     speed = outlook.event_seconds_per_second
     return VirtualJoin(
         stream=outlook.join,

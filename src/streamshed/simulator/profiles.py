@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 
 
 @dataclass(frozen=True, slots=True)
-class LoadProfile:
+class LoadCurve:
     """Rows per second as a piecewise linear function of time, so that arrivals are known exactly.
 
     Before the first point and after the last the load stays what it is there. Two points at the same time
@@ -69,27 +69,27 @@ class LoadProfile:
         return self._areas[after - 1] + since * (self.rows_per_second[after - 1] + self.load_at(seconds)) / 2
 
 
-def scaled(profile: LoadProfile, factor: float) -> LoadProfile:
+def scaled(profile: LoadCurve, factor: float) -> LoadCurve:
     """Return a profile whose loads are so many times those of another.
 
     Example:
         >>> scaled(constant(50), 3.0).load_at(0)
         150.0
     """
-    return LoadProfile(profile.times, tuple(factor * load for load in profile.rows_per_second))
+    return LoadCurve(profile.times, tuple(factor * load for load in profile.rows_per_second))
 
 
-def constant(rows_per_second: float) -> LoadProfile:
+def constant(rows_per_second: float) -> LoadCurve:
     """Return a load that never changes.
 
     Example:
         >>> constant(50).rows_before(4)
         200.0
     """
-    return LoadProfile((0.0,), (rows_per_second,))
+    return LoadCurve((0.0,), (rows_per_second,))
 
 
-def burst(*, start_seconds: float, end_seconds: float, low: float, high: float) -> LoadProfile:
+def burst(*, start_seconds: float, end_seconds: float, low: float, high: float) -> LoadCurve:
     """Return a load of `low` rows per second that is `high` from `start_seconds` to `end_seconds`.
 
     Example:
@@ -100,12 +100,12 @@ def burst(*, start_seconds: float, end_seconds: float, low: float, high: float) 
     return steps(((0.0, low), (start_seconds, high), (end_seconds, low)))
 
 
-def ramp(*, start_seconds: float, end_seconds: float, low: float, high: float) -> LoadProfile:
+def ramp(*, start_seconds: float, end_seconds: float, low: float, high: float) -> LoadCurve:
     """Return a load that goes evenly from `low` to `high` rows per second, and stays there."""
-    return LoadProfile((start_seconds, end_seconds), (low, high))
+    return LoadCurve((start_seconds, end_seconds), (low, high))
 
 
-def diurnal(*, low: float, high: float, days: int = 1) -> LoadProfile:
+def diurnal(*, low: float, high: float, days: int = 1) -> LoadCurve:
     """Return a load that is `low` at midnight and `high` at noon, evenly rounded in between: half a cosine each way.
 
     Example:
@@ -114,7 +114,7 @@ def diurnal(*, low: float, high: float, days: int = 1) -> LoadProfile:
         [1.0, 2.0, 3.0, 2.0, 1.0]
     """
     times = range(0, days * _DAY + 1, _DIURNAL_STEP)
-    return LoadProfile(
+    return LoadCurve(
         tuple(map(float, times)),
         tuple(low + (high - low) * (1 - math.cos(2 * math.pi * time / _DAY)) / 2 for time in times),
     )
@@ -122,7 +122,7 @@ def diurnal(*, low: float, high: float, days: int = 1) -> LoadProfile:
 
 def flash_crowd(
     *, start_seconds: float, rise_seconds: float, half_life_seconds: float, low: float, high: float
-) -> LoadProfile:
+) -> LoadCurve:
     """Return a load that rises from `low` to `high`, and wears off: half of the excess in each half-life.
 
     Example:
@@ -134,14 +134,14 @@ def flash_crowd(
     halves = [step / _STEPS_PER_HALF for step in range(_HALVES * _STEPS_PER_HALF + 1)]
     times = (start_seconds, *(peak_seconds + half * half_life_seconds for half in halves))
     loads = (low, *(low + (high - low) * 0.5**half for half in halves))
-    return LoadProfile((*times, times[-1]), (*loads, low))
+    return LoadCurve((*times, times[-1]), (*loads, low))
 
 
 _DAY, _DIURNAL_STEP = 86_400, 300
 _HALVES, _STEPS_PER_HALF = 10, 10
 
 
-def square_wave(*, period_seconds: float, periods: int, low: float, high: float) -> LoadProfile:
+def square_wave(*, period_seconds: float, periods: int, low: float, high: float) -> LoadCurve:
     """Return a load that is `low` for half a period, then `high` for the other half, and ends `low`.
 
     Example:
@@ -153,7 +153,7 @@ def square_wave(*, period_seconds: float, periods: int, low: float, high: float)
     return steps(tuple(halves))
 
 
-def from_rates(rows_per_second: Sequence[float], *, seconds_each: float = 1.0) -> LoadProfile:
+def from_rates(rows_per_second: Sequence[float], *, seconds_each: float = 1.0) -> LoadCurve:
     """Return a load given as one figure per interval of `seconds_each`; it ends with the last.
 
     Example:
@@ -163,7 +163,7 @@ def from_rates(rows_per_second: Sequence[float], *, seconds_each: float = 1.0) -
     return steps(tuple((index * seconds_each, load) for index, load in enumerate(rows_per_second)))
 
 
-def in_lumps(profile: LoadProfile, *, every_seconds: float, until_seconds: float, within_seconds: float) -> LoadProfile:
+def in_lumps(profile: LoadCurve, *, every_seconds: float, until_seconds: float, within_seconds: float) -> LoadCurve:
     """Return a load whose rows of an interval come together at its end, as in files.
 
     Args:
@@ -184,7 +184,7 @@ def in_lumps(profile: LoadProfile, *, every_seconds: float, until_seconds: float
     return steps(levels)
 
 
-def steps(levels: Sequence[tuple[float, float]]) -> LoadProfile:
+def steps(levels: Sequence[tuple[float, float]]) -> LoadCurve:
     """Return a load that jumps to a level at each of the given times.
 
     Args:
@@ -192,7 +192,7 @@ def steps(levels: Sequence[tuple[float, float]]) -> LoadProfile:
     """
     times = [float(time) for time, _ in levels]
     loads = [float(load) for _, load in levels]
-    return LoadProfile(
+    return LoadCurve(
         tuple(time for index, time in enumerate(times) for time in ([time] if index == 0 else [time, time])),
         tuple(
             load for index, level in enumerate(loads) for load in ([level] if index == 0 else [loads[index - 1], level])

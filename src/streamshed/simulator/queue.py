@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from streamshed.simulator.profiles import LoadProfile
+from streamshed.simulator.profiles import LoadCurve
 
 
 class ArrivalQueue:
@@ -21,7 +21,7 @@ class ArrivalQueue:
         (15, 0)
     """
 
-    def __init__(self, profile: LoadProfile, largest_micro_batch_rows: int | None = None) -> None:
+    def __init__(self, profile: LoadCurve, largest_micro_batch_rows: int | None = None) -> None:
         self._profile = profile
         self._largest = largest_micro_batch_rows
         self._cut_seconds = 0.0

@@ -20,9 +20,9 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.simulator.answers_course import AnswersCourse
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.simulator.costs import ClusterCosts, TrueCosts
-from streamshed.simulator.course import Course, Moment
+from streamshed.simulator.course import Course, CourseMoment
 from streamshed.simulator.engine import Controller, EngineSettings, SimulatedMicroBatch, simulated_micro_batches
-from streamshed.simulator.profiles import LoadProfile
+from streamshed.simulator.profiles import LoadCurve
 from streamshed.simulator.virtual_joins import NOTHING_JOINED, VirtualJoins
 
 
@@ -48,7 +48,7 @@ class Scenario:
     """
 
     network: QueryNetwork
-    load: Mapping[str, LoadProfile]
+    load: Mapping[str, LoadCurve]
     seconds: float
     costs: TrueCosts
     control: ControlSettings
@@ -104,7 +104,7 @@ def run_scenario(
     )
     interval = scenario.control.trigger_interval_seconds
     answers = AnswersCourse([query.name for query in scenario.network.foundation.queries])
-    moments: list[Moment] = []
+    moments: list[CourseMoment] = []
     running = simulated_micro_batches(
         wrapped(loop),
         load=scenario.load,
@@ -126,11 +126,13 @@ def run_scenario(
     )
 
 
-def _moment(scenario: Scenario, done: SimulatedMicroBatch, scaling: ScalingStep, answers: AnswersCourse) -> Moment:
+def _moment(
+    scenario: Scenario, done: SimulatedMicroBatch, scaling: ScalingStep, answers: AnswersCourse
+) -> CourseMoment:
     shed_share, worst_error = answers.add(done.decision, scenario.control.trigger_interval_seconds)
     view, decided = scaling.view, scaling.decision
     busiest = Utilization(view.offered.busiest, fixed=view.offered.fixed)
-    return Moment(
+    return CourseMoment(
         started_at_seconds=done.started_at_seconds,
         offered_rows=sum(done.offered_rows.values()),
         shed_share=shed_share,

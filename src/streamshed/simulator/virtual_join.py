@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import pairwise
 
-from streamshed.simulator.profiles import LoadProfile
+from streamshed.simulator.profiles import LoadCurve
 from streamshed.statistics.join_statistics import JoinStatistics
 
 _LEAST_COMPARED = 0.1
@@ -75,8 +75,8 @@ class VirtualJoin:
     """
 
     stream: str
-    left: LoadProfile
-    right: LoadProfile
+    left: LoadCurve
+    right: LoadCurve
     left_window_seconds: float
     right_window_seconds: float
     basic_windows: int
@@ -123,6 +123,6 @@ class VirtualJoin:
         return sorted(time for time in bends if since < time < until)
 
 
-def _rows(profile: LoadProfile, since: float, until: float) -> float:
+def _rows(profile: LoadCurve, since: float, until: float) -> float:
     """Rows between two times; none come before time 0."""
     return profile.rows_before(max(0.0, until)) - profile.rows_before(max(0.0, since))

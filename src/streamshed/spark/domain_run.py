@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.answering.answer.answering import Answering
+from streamshed.answering.table.output import Output
 from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.errors import IncompatibleCheckpointError
@@ -106,47 +107,63 @@ class DomainRun:
             read_relations(compiled.instructions)
         self._works = {one.work.stream.name: one.work for one in trial.streams}
         self.manifest = self._continued(trial, sides)
-        self._answering = Answering(trial.outputs, settings.confidence, is_numbered=domain.is_numbered)
+        self._answering = Answering(trial.outputs, settings.control.confidence, is_numbered=domain.is_numbered)
         self._call_costs, row_outputs = new_call_costs(spark), trial.row_outputs
         self._join_reports = new_join_reports(spark)
-        self._joins = JoinPlanner(
-            domain.streams,
-            partly_joinable(domain.joined, protected_streams(network.foundation)),
-            self._take_join_reports,
-            self._learned.read(_JOINS_FILE),
-            believed={} if settings.control.statistics is None else settings.control.statistics.joins,
-            parallel_tasks=spark.sparkContext.defaultParallelism,
-            partitions=self.manifest.partitions,
-            is_advisory=settings.control.advisory,
-        )
+        self._joins = self._join_planner()
         self._history = History(self._folder.below("journal"))
         of_domain = QueryNetwork(tuple(query for query in network.queries if query.stream in domain.streams))
         self._loop = restored_loop(self._learned, of_domain, settings.control, settings.time)
         if domain.joined:
             self._learned.add(_JOINS_FILE, self._joins.to_json)
-        partitions, workers = self.manifest.partitions, settings.workers
-        self._scaling = (
-            None
-            if workers is None
-            else DomainScaling(workers, self._loop, partitions, self._parallel_tasks, settings.time)
-        )
+        self._scaling = self._shared_scaling()
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
         self._finished = Finished(domain.clock)
-        self._recorder = MicroBatchRecorder(
+        self._recorder = self._new_recorder(row_outputs)
+        self._planner = self._new_planner(row_outputs)
+        self._query: StreamingQuery | None = None
+        self._writer: MicroBatchWriter | None = None
+        self._tasks = spark.sparkContext.defaultParallelism
+        self._input_cut = InputCut(spark)
+        self._window_pieces: WindowPieces | None = None
+
+    def _join_planner(self) -> JoinPlanner:
+        domain, control = self.domain, self._settings.control
+        return JoinPlanner(
+            domain.streams,
+            partly_joinable(domain.joined, protected_streams(self._network.foundation)),
+            self._take_join_reports,
+            self._learned.read(_JOINS_FILE),
+            believed={} if control.statistics is None else control.statistics.joins,
+            parallel_tasks=self._spark.sparkContext.defaultParallelism,
+            partitions=self.manifest.partitions,
+            is_advisory=control.advisory,
+        )
+
+    def _shared_scaling(self) -> DomainScaling | None:
+        workers, partitions = self._settings.workers, self.manifest.partitions
+        if workers is None:
+            return None
+        return DomainScaling(workers, self._loop, partitions, self._parallel_tasks, self._settings.time)
+
+    def _new_recorder(self, outputs: Sequence[Output]) -> MicroBatchRecorder:
+        return MicroBatchRecorder(
             Recorded(
-                clock=domain.clock,
+                clock=self.domain.clock,
                 loop=self._loop,
                 scaling=self._scaling,
                 history=self._history,
                 finished=self._finished,
                 works=self._works,
-                outputs=row_outputs,
+                outputs=outputs,
                 call_costs=self._call_costs,
                 parallel_tasks=self._parallel_tasks,
                 is_new=self._before is None,
             )
         )
-        self._planner = MicroBatchPlanner(
+
+    def _new_planner(self, outputs: Sequence[Output]) -> MicroBatchPlanner:
+        return MicroBatchPlanner(
             self._facts(),
             self._loop if self._scaling is None else self._scaling.loop,
             checkpoint=self._spark_folder,
@@ -158,13 +175,8 @@ class DomainRun:
             joins=self._joins,
             needs=self._needs.published,
             on_decision=self._tell,
-            effective_shares=lambda: effective_shares(self._loop.state.learned, row_outputs),
+            effective_shares=lambda: effective_shares(self._loop.state.learned, outputs),
         )
-        self._query: StreamingQuery | None = None
-        self._writer: MicroBatchWriter | None = None
-        self._tasks = spark.sparkContext.defaultParallelism
-        self._input_cut = InputCut(spark)
-        self._window_pieces: WindowPieces | None = None
 
     @property
     def planner(self) -> MicroBatchPlanner:
@@ -334,21 +346,14 @@ class DomainRun:
     def _compiled(self, client: PlanClient) -> CompiledNetwork:
         works = side_works(self.domain, self._network)
         table = plan_table(self._spark, client, self._works, works)
-        left_out = self._needs.streams_left_out
+        left_out, layout = self._needs.streams_left_out, self.manifest.layout
         sampled = {one.stream.name for one in self._network.queries if one.may_be_sampled}
         sides = side_admissions(works, table.sides)
         streaming = StreamingJoin(client, self._join_reports, self.manifest.partitions, table.streams, sides)
         return compile_network(
             self._network,
             self.domain,
-            with_joined(
-                self._spark,
-                self.domain,
-                self._sources,
-                self._network,
-                streaming,
-                again=self.manifest.layout.answer_rows,
-            ),
+            with_joined(self._spark, self.domain, self._sources, self._network, streaming, again=layout.answer_rows),
             self._spark,
             admissions=[
                 Admission(plan, drops_rows=name in left_out, samples=name in sampled)
@@ -377,9 +382,8 @@ class DomainRun:
     def _last_report(self) -> MicroBatchReport | None:
         if self._query is None:
             return None
-        return last_report(
-            self._query, self.domain.sources, self.manifest.places, readings(self.domain, self.manifest.layout)
-        )
+        places, times_read = self.manifest.places, readings(self.domain, self.manifest.layout)
+        return last_report(self._query, self.domain.sources, places, times_read)
 
     def _parallel_tasks(self) -> int:
         """How many tasks run at a time: asked for whenever it is needed, for executors come and go."""

@@ -34,7 +34,7 @@ def profiled(document: NetworkDocument, spark: SparkSession, *, until: Callable[
             spark,
             checkpoint=f"{folder}/checkpoint",
             sink=noop_sink(),
-            trigger=f"{document.run.trigger_microseconds} microseconds",
+            trigger=document.run.trigger,
             unscalable="keep",
             advisory=True,
         )

@@ -13,16 +13,15 @@ import pandas as pd
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from streamshed.control.settings import Unscalable
 from streamshed.control.shared_time import SharedTime
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.run.feed import Feed, refuse_bad_feeds
+from streamshed.network.run.feed import refuse_bad_feeds
 from streamshed.network.words.keywords import with_advice
-from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.checkpoint.storage import Storage, absolute_location
+from streamshed.spark.cluster.domain_scaling import DomainWorkers
 from streamshed.spark.cluster.elastic_workers import begin_with, elastic_partitions, elastic_workers
 from streamshed.spark.cluster.executor_watch import ExecutorWatch, await_executor, executor_watch
 from streamshed.spark.cluster.session import require_settings, settings_for_queries, use_this_python
@@ -36,9 +35,8 @@ from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.plan.plan_server import PlanServer
 from streamshed.spark.settled_start import await_sources
 from streamshed.spark.sinks.sinks import AnswerFunction, FunctionSink, Sink
-from streamshed.spark.start_settings import StartSettings
+from streamshed.spark.start_settings import StartSettings, with_settings
 from streamshed.spark.windows.manifest import refuse_lost_clocks, refuse_other_checkpoint
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
@@ -160,70 +158,14 @@ class Run:
 
 @with_advice
 @without_call_sites()
-def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented below
-    network: QueryNetwork,
-    spark: SparkSession,
-    *,
-    checkpoint: str | os.PathLike[str],
-    sink: Sink | AnswerFunction,
-    trigger: str = "2 seconds",
-    latency: str | None = None,
-    larger_micro_batches: bool = False,
-    prior: LoadPrior | None = None,
-    headroom: float = 0.8,
-    policy: str = DEFAULT_POLICY,
-    fudge: float = 0.0,
-    statistics: NetworkStatistics | None = None,
-    advisory: bool = False,
-    unscalable: Unscalable = "refuse",
-    confidence: float = 0.95,
-    state_limit: str | None = None,
-    partitions: int | None = None,
-    reserve: Sequence[str] = (),
-    elastic: ElasticSettings | None = None,
-    worker_patience: str = "2 minutes",
-    publish_needs: str | os.PathLike[str] | None = None,
-    feeds: Sequence[Feed] = (),
-    host: str = "127.0.0.1",
-    port: int = 0,
-) -> Run:
+@with_settings(StartSettings)
+def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -> Run:
     """Run a network until it is stopped: one streaming query per time domain.
 
     Args:
         network: The network.
         spark: The session; its settings are left as they are.
-        checkpoint: Folder (path or URI) for state, plans, journal and what could not be read.
-        sink: Where answers go: one of `streamshed.spark`, or a function of (answers, micro_batch_id), which with
-            several clocks takes the query's id, too.
-        trigger: How often a micro-batch starts.
-        latency: Goal from a row's arrival to its answer; None: two triggers.
-        larger_micro_batches: Let micro-batches take longer than a trigger, as far as `latency` allows, before rows
-            are shed.
-        prior: What micro-batches and rows are believed to cost until that was measured; None: what was measured on
-            small machines.
-        headroom: Share of the time that a plan may fill, in (0, 1].
-        policy: How what is shed is chosen.
-        fudge: What the policy "hoeffding" adds to the C of every query, against statistics that may be wrong.
-        statistics: What is known of operators and queries before it was measured in the run; None: a guess.
-        advisory: Plan, but shed nothing.
-        unscalable: What to do with approximate queries that the policy cannot answer: "refuse", or "keep" whole.
-        confidence: Of the intervals of answers, in (0, 1); 1 − δ of the policy "hoeffding".
-        state_limit: How much state may take, such as "2 GiB", before queries in mode subset make room: they keep as few
-            windows as `max_gap` allows, then are shut down one by one. Several clocks share it evenly. None: as much as
-            there is.
-        partitions: State partitions per stage of a new checkpoint; None: as many as cores, with `elastic` as many as
-            workers there may be.
-        reserve: Families of state to hold for queries that may come later: "decimals", "texts", "dispersions",
-            "quantiles", "distincts", "collected", "distinct_values", "rows", "count_windows".
-        elastic: How workers (executors) are added and released, before and beside shedding; None: their number is not
-            changed.
-        worker_patience: How long there may be work and no worker (executor) of the cluster, at the start or later,
-            before that is an error.
-        publish_needs: Path or URI of a file that tells, with every decision, what is needed of the network's streams:
-            networks that feed them may shed what is not; None: nothing is told.
-        feeds: Queries for rows that are streams of other networks, and where those publish what they need.
-        host: Address on which the driver hands out plans; executors must reach it.
-        port: Its port; 0: any that is free.
+        settings: Each is a keyword of its own, listed below.
 
     Raises:
         InvalidNetworkError: Settings that cannot be, all that are; types that aggregates do not take; a function that
@@ -235,72 +177,17 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
         PortInUseError: Another program listens on the port.
         ClusterUnavailableError: No executor has come.
     """
-    settings = StartSettings(
-        trigger=trigger,
-        latency=latency,
-        larger_micro_batches=larger_micro_batches,
-        prior=prior,
-        headroom=headroom,
-        policy=policy,
-        fudge=fudge,
-        statistics=statistics,
-        advisory=advisory,
-        unscalable=unscalable,
-        confidence=confidence,
-        state_limit=state_limit,
-        partitions=partitions,
-        reserve=reserve,
-        elastic=elastic,
-        worker_patience=worker_patience,
-        publish_needs=publish_needs,
-        feeds=feeds,
-        host=host,
-        port=port,
-    )
-    target = FunctionSink(sink) if callable(sink) else sink
-    _check_sink(target, network)
+    sink = _sound_sink(settings.sink, network)
     require_settings(spark)
-    folder = absolute_location(checkpoint)
     use_this_python(spark)
-    refuse_bad_feeds(feeds, network)
-    needs = NeedsSettings(
-        tuple(replace(feed, needs=absolute_location(feed.needs)) for feed in feeds),
-        None if publish_needs is None else NeedsFile(absolute_location(publish_needs)),
-    )
-    control = settings.control(len(network.time_domains))
-    storage = Storage.at(folder)
+    refuse_bad_feeds(settings.feeds, network)
+    storage = Storage.at(absolute_location(settings.checkpoint))
     refuse_other_checkpoint(storage)
     refuse_lost_clocks(storage, network)
     await_executor(spark, patience_seconds=settings.worker_patience_seconds)
-    cores = partitions or _default_partitions(spark, elastic)
-    clocks = [domain.clock for domain in network.time_domains]
-    workers = (
-        {}
-        if elastic is None
-        else elastic_workers(spark, elastic, clocks, partitions=cores, period_seconds=control.trigger_interval_seconds)
-    )
-    layout, shared_time = StateLayout().extended(*reserve), SharedTime(clocks, control)
-    domains = [
-        DomainRun(
-            network,
-            domain,
-            spark,
-            DomainSettings(
-                f"{folder}/{domain.clock}",
-                control,
-                shared_time.of(domain.clock),
-                confidence,
-                cores,
-                layout,
-                workers.get(domain.clock),
-                needs,
-            ),
-            target,
-        )
-        for domain in network.time_domains
-    ]
-    begin_with(workers, {domain.domain.clock: domain.first_workers for domain in domains})
-    server = PlanServer({d.domain.clock: d.planner.plan for d in domains}, host=host, port=port)
+    domains = _domains(network, spark, settings, sink)
+    plans = {domain.domain.clock: domain.planner.plan for domain in domains}
+    server = PlanServer(plans, host=settings.host, port=settings.port)
     watch = executor_watch(
         spark,
         lambda: [domain.query for domain in domains],
@@ -321,6 +208,41 @@ def start(  # noqa: PLR0913 - each keyword is a setting of its own, documented b
     return run
 
 
+def _domains(network: QueryNetwork, spark: SparkSession, settings: StartSettings, sink: Sink) -> list[DomainRun]:
+    """Compile each time domain, and ask for the workers that they begin with."""
+    clocks = [domain.clock for domain in network.time_domains]
+    control, elastic = settings.control(len(clocks)), settings.elastic
+    partitions = settings.partitions or _default_partitions(spark, elastic)
+    workers: Mapping[str, DomainWorkers] = {}
+    if elastic is not None:
+        period = control.trigger_interval_seconds
+        workers = elastic_workers(spark, elastic, clocks, partitions=partitions, period_seconds=period)
+    shared_time = SharedTime(clocks, control)
+
+    def of_domain(clock: str) -> DomainSettings:
+        return DomainSettings(
+            checkpoint=f"{absolute_location(settings.checkpoint)}/{clock}",
+            control=control,
+            time=shared_time.of(clock),
+            partitions=partitions,
+            layout=StateLayout().extended(*settings.reserve),
+            workers=workers.get(clock),
+            needs=_needs(settings),
+        )
+
+    domains = [DomainRun(network, domain, spark, of_domain(domain.clock), sink) for domain in network.time_domains]
+    begin_with(workers, {domain.domain.clock: domain.first_workers for domain in domains})
+    return domains
+
+
+def _needs(settings: StartSettings) -> NeedsSettings:
+    published = settings.publish_needs
+    return NeedsSettings(
+        tuple(replace(feed, needs=absolute_location(feed.needs)) for feed in settings.feeds),
+        None if published is None else NeedsFile(absolute_location(published)),
+    )
+
+
 def _give_up(domains: Sequence[DomainRun]) -> None:
     for domain in domains:
         domain.give_up()
@@ -332,11 +254,8 @@ def _default_partitions(spark: SparkSession, elastic: ElasticSettings | None) ->
     return min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
 
 
-def _check_sink(sink: Sink, network: QueryNetwork) -> None:
-    if not hasattr(sink, "write"):
-        raise InvalidNetworkError(
-            f"sink: answers go to a sink, such as parquet_sink(path), or to a function, got {sink!r}"
-        )
+def _sound_sink(given: Sink | AnswerFunction, network: QueryNetwork) -> Sink:
+    sink = FunctionSink(given) if callable(given) else given
     clocks = [domain.clock for domain in network.time_domains]
     if len(clocks) > 1 and isinstance(sink, FunctionSink) and not sink.takes_query_id:
         raise InvalidNetworkError(
@@ -344,6 +263,7 @@ def _check_sink(sink: Sink, network: QueryNetwork) -> None:
             " (answers, micro_batch_id) cannot tell apart: let it take (answers, micro_batch_id, query_id)"
         )
     sink.check()
+    return sink
 
 
 def _is_drained(domain: DomainRun) -> bool:

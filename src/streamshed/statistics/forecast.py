@@ -21,7 +21,7 @@ class Statistics:
         work_per_row: By joined stream, how many units of work a row is; a row of others is one.
 
     Example:
-        >>> from streamshed.statistics.load_prior import LoadPrior
+        >>> from streamshed.network.run.load_prior import LoadPrior
         >>> prior = LoadPrior(fixed_seconds=0.5, seconds_per_row=1e-6, read_share=0.2)
         >>> model = LoadModel.initial(["packets"], prior)
         >>> statistics = Statistics(offered_rows={"packets": 1_000_000}, load_model=model, correction=2.0)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.statistics.load_fit import (
     Evidence,
     Fit,
@@ -29,7 +30,6 @@ from streamshed.statistics.load_memory import (
     remembered,
     translated,
 )
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 NOISE_DEVIATION = 0.1

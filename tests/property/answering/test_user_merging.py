@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from streamshed.answering.table.user_methods import UserAggregateError, UserMethods, UserShape
 from streamshed.answering.table.window_partials import WindowPartials
-from streamshed.answering.user.collected_rows import Piece, Row, packed_rows, unpacked_rows
+from streamshed.answering.user.collected_rows import CollectedPiece, Row, packed_rows, unpacked_rows
 from streamshed.answering.user.user_aggregate import user_answers
 from streamshed.answering.user.user_folding import FEWEST_ROWS, Folding, folded
 from streamshed.network.terms.function import function_reference
@@ -193,7 +193,7 @@ def test_where_order_does_not_matter_no_row_is_kept(stream: Stream) -> None:
             text = str(rows[0]["text"])
             instant = rows[0]["instant"]
             assert isinstance(instant, int)
-            assert not Piece.read((instant, text)).packed
+            assert not CollectedPiece.read((instant, text)).packed
             with pytest.raises(UserAggregateError, match="states that other code has made, and not their rows"):
                 answered(WithoutMerge, [[rows]])
 

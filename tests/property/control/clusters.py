@@ -17,7 +17,7 @@ from streamshed.elasticity.workers import WorkerLimits
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.simulator.costs import ClusterCosts
 from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
-from streamshed.simulator.profiles import LoadProfile
+from streamshed.simulator.profiles import LoadCurve
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from tests.property.control.worlds import INTERVAL, STREAM, World
 
@@ -61,7 +61,7 @@ class Course:
 
 def run_on_cluster(
     world: World,
-    load: LoadProfile,
+    load: LoadCurve,
     micro_batches: int,
     *,
     cluster: ClusterSettings,

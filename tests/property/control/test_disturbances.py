@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.simulator.engine import EngineSettings
 from streamshed.simulator.profiles import constant
-from streamshed.statistics.load_prior import LoadPrior
 from tests.property.control.worlds import INTERVAL, PLAIN, Trace, World, codes, worlds
 from tests.thoroughness import examples
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from streamshed.control.loop import ControlLoop
 from streamshed.network.model.network import network
 from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
-from streamshed.simulator.profiles import LoadProfile, from_rates
+from streamshed.simulator.profiles import LoadCurve, from_rates
 from streamshed.statistics.network_statistics import Moments, NetworkStatistics, QueryStatistics, StreamStatistics
 from tests.property.control import promises
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, Trace, World, worlds
@@ -118,7 +118,7 @@ def test_a_query_is_shut_down_where_its_gaps_cannot_be_kept_short_and_comes_back
     assert any(one.shut for one in run.trace[first].decision.drops.queries.values())
 
 
-def alternating(*loads: float, each: int) -> LoadProfile:
+def alternating(*loads: float, each: int) -> LoadCurve:
     """Loads in budgets of a micro-batch, each for some pairs of trigger intervals of which only the first has rows."""
     busy = [STEADY.load(load) for load in loads for _ in range(each)]
     return from_rates([rows for load in busy for rows in (load, 0.0)], seconds_each=INTERVAL)

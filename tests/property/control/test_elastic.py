@@ -16,7 +16,7 @@ from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.simulator.costs import ClusterCosts
 from streamshed.simulator.engine import EngineSettings, simulate
-from streamshed.simulator.profiles import LoadProfile, burst, constant, steps
+from streamshed.simulator.profiles import LoadCurve, burst, constant, steps
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from tests.property.control.clusters import Course, Watched, elastic_settings, run_on_cluster
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, World, worlds
@@ -37,7 +37,7 @@ def loads(draw: st.DrawFn) -> list[tuple[float, float]]:
     return [(start, draw(st.floats(0.4, 12))) for start in starts]
 
 
-def profile(world: World, levels: list[tuple[float, float]]) -> LoadProfile:
+def profile(world: World, levels: list[tuple[float, float]]) -> LoadCurve:
     return steps([(start, world.load(max(level, world.fixed_share + 0.05))) for start, level in levels])
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from streamshed.elasticity.controller_names import BY_SHED_FACTOR, CONTROLLER_NAMES
 from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.simulator.cluster import ClusterSettings
-from streamshed.simulator.profiles import LoadProfile, steps
+from streamshed.simulator.profiles import LoadCurve, steps
 from tests.property.control.clusters import Course, elastic_settings, run_on_cluster
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, World, worlds
 from tests.thoroughness import examples, share_of
@@ -91,7 +91,7 @@ def _between(times: Sequence[float], levels: Sequence[float], now: float) -> flo
     return levels[place] + share * (levels[place + 1] - levels[place])
 
 
-def profile(world: World, levels: Levels) -> LoadProfile:
+def profile(world: World, levels: Levels) -> LoadCurve:
     return steps([(start, world.load(max(level, world.fixed_share + 0.05))) for start, level in levels])
 
 

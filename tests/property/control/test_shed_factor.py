@@ -13,12 +13,12 @@ from streamshed.elasticity.controllers import CONTROLLERS
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.shed_factor import EXPONENTS, ShedFactor
 from streamshed.elasticity.workers import WorkerLimits
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.explain.clock_work import ClockWork
 from streamshed.planning.tree.demand import Demand
 from streamshed.planning.tree.work_tree import WorkNode, WorkTree
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.profiles import constant
-from streamshed.statistics.load_prior import LoadPrior
 from tests.property.control.clusters import Course, elastic_settings, run_on_cluster
 from tests.property.control.worlds import INTERVAL, PLAIN
 from tests.thoroughness import examples

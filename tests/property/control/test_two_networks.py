@@ -16,7 +16,7 @@ from streamshed.network.model.network import network
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
 from streamshed.network.run.feed import Feed
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
 
 TRIGGER, HEADROOM, FIXED = 2.0, 0.8, 0.1
 ROUNDS = 12

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
-from streamshed.simulator.profiles import LoadProfile, burst, steps
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.simulator.profiles import LoadCurve, burst, steps
 from streamshed.statistics.measured import CallCost, Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, Trace, World, factors
@@ -50,7 +50,7 @@ def worlds(draw: Callable[[st.SearchStrategy[Any]], Any]) -> World:
     )
 
 
-def load_of(world: World, unsteady: float) -> LoadProfile:
+def load_of(world: World, unsteady: float) -> LoadCurve:
     """Calm, every other micro-batch with fewer rows by that share, and then a burst."""
     calm, start = world.load(world.calm), world.start_seconds
     levels = [(number * INTERVAL, calm * (1 - unsteady * (number % 2))) for number in range(world.calm_micro_batches)]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.simulator.engine import Controller, EngineSettings, SimulatedMicroBatch, simulate
-from streamshed.simulator.profiles import LoadProfile
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.simulator.profiles import LoadCurve
 from tests.unit.planning.networks import counting
 
 INTERVAL = 2.0
@@ -81,7 +81,7 @@ class World:
 
     def run(
         self,
-        load: LoadProfile,
+        load: LoadCurve,
         micro_batches: int,
         *,
         costs: TrueCosts | None = None,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from streamshed.joins.match.drawn import strata_texts
 from streamshed.joins.model.side import Side
 from streamshed.joins.sums.pair_sums import SUMS, Paired, summed_pairs
-from streamshed.joins.sums.summed_class import KeyPart, Selection, SummedClass, SummedValue, ValueForm
+from streamshed.joins.sums.summed_class import KeyPart, PairSelection, SummedClass, SummedValue, ValueForm
 from tests.oracles.replanned import database
 from tests.thoroughness import examples
 
@@ -56,9 +56,9 @@ VALUES = [
     SummedValue(side=Side.LEFT, column="host", form=ValueForm.PRESENCE),
 ]
 SELECTIONS = [
-    (Selection(),),
-    (Selection(left=("first",)), Selection(right=("first", "second"))),
-    (Selection(left=("first",), right=("second",)), Selection(later=("shown",)), Selection()),
+    (PairSelection(),),
+    (PairSelection(left=("first",)), PairSelection(right=("first", "second"))),
+    (PairSelection(left=("first",), right=("second",)), PairSelection(later=("shown",)), PairSelection()),
 ]
 EDGES = [((10, 0),), ((10, 3), (7, 0))]
 NAMES = {Side.LEFT: "l", Side.RIGHT: "r"}
@@ -73,7 +73,7 @@ def _pairs(draw: st.DrawFn) -> Paired:
     return Paired(rows, places, "t")
 
 
-def _mask_sql(selections: Sequence[Selection]) -> str:
+def _mask_sql(selections: Sequence[PairSelection]) -> str:
     bits = []
     for bit, one in enumerate(selections):
         tests = [f'coalesce(l."{name}", false)' for name in one.left]
@@ -159,7 +159,7 @@ def test_sums_are_those_of_all_pairs(
     value: SummedValue | None,
     pairs: Paired,
     keys: tuple[KeyPart, ...],
-    selections: tuple[Selection, ...],
+    selections: tuple[PairSelection, ...],
     edges: tuple[tuple[int, int], ...],
     counting_mask: int,
     value_mask: int,
@@ -193,7 +193,7 @@ def test_several_classes_and_keys_are_told_apart(pairs: Paired) -> None:
         for side, rows in pairs.rows.items()
     }
     classes = [
-        SummedClass(class_id=number, edges=((10, 0),), selections=(Selection(),), keys=keys)
+        SummedClass(class_id=number, edges=((10, 0),), selections=(PairSelection(),), keys=keys)
         for number, keys in ((1, parts), (2, ()))
     ]
     found = summed_pairs(Paired(told, pairs.places, "t"), classes, "\x1f").to_pylist()
@@ -222,7 +222,7 @@ def test_pairs_of_a_sample_are_summed_up_by_their_rate_and_cohort(
     sampled: Side,
     strata: list[int],
     keys: tuple[KeyPart, ...],
-    selections: tuple[Selection, ...],
+    selections: tuple[PairSelection, ...],
 ) -> None:
     one = SummedClass(
         class_id=5, edges=EDGES[1], selections=selections, value_mask=7, keys=keys, value=value, extremes=True

@@ -18,7 +18,7 @@ from streamshed.network.model.stream import stream
 from streamshed.planning.load.join_outlook import join_outlooks
 from streamshed.simulator.network_costs import network_costs
 from streamshed.simulator.network_joins import network_joins
-from streamshed.simulator.profiles import LoadProfile, burst, constant, ramp, steps
+from streamshed.simulator.profiles import LoadCurve, burst, constant, ramp, steps
 from streamshed.simulator.virtual_join import JoinSeconds, VirtualJoin
 from streamshed.simulator.virtual_joins import VirtualJoins
 from streamshed.statistics.guess import believed_statistics
@@ -41,7 +41,7 @@ PROFILES = {
 }
 
 
-def virtual_join(left: LoadProfile, right: LoadProfile, w1: float, w2: float, *, sheddable: bool = True) -> VirtualJoin:
+def virtual_join(left: LoadCurve, right: LoadCurve, w1: float, w2: float, *, sheddable: bool = True) -> VirtualJoin:
     return VirtualJoin(
         stream="pairs",
         left=left,

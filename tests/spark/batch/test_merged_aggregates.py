@@ -13,7 +13,7 @@ import pytest
 from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
-from streamshed.answering.user.collected_rows import MARK, Piece
+from streamshed.answering.user.collected_rows import MARK, CollectedPiece
 from streamshed.answering.user.user_folding import FEWEST_ROWS
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.document.document import network_to_document, parse_network
@@ -80,7 +80,13 @@ def _merges(start: float, symbol: str | None) -> int:
 
 
 def test_no_text_of_a_row_is_taken_for_a_piece(spark: SparkSession) -> None:
-    texts = [Piece((1, "a"), (2, "b"), 5, {"0": b"cos\nsystem\n"}, b"x").written(), MARK, "\\N", "\\\\M1|", "\x1f"]
+    texts = [
+        CollectedPiece((1, "a"), (2, "b"), 5, {"0": b"cos\nsystem\n"}, b"x").written(),
+        MARK,
+        "\\N",
+        "\\\\M1|",
+        "\x1f",
+    ]
     rows = spark.createDataFrame(
         [(datetime(2024, 1, 1, 0, 0, second, tzinfo=UTC), texts[second % len(texts)]) for second in range(20)],
         "ts timestamp, text string",

@@ -10,7 +10,7 @@ from streamshed.control.journal import JournalEntry
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 

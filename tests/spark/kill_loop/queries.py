@@ -14,8 +14,8 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.operators import Apply
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import stream
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.statistics.guess import guessed_statistics
-from streamshed.statistics.load_prior import LoadPrior
 from tests.spark.kill_loop.feed import SCHEMAS
 from tests.spark.trunks.sample import CONFIDENCE
 from tests.spark.trunks.sample.estimates import Asked

@@ -20,9 +20,9 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream, stream
 from streamshed.network.run.feed import Feed
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.spark.loop.needs_files import NeedsFile, read_needs
 from streamshed.spark.run import Run
-from streamshed.statistics.load_prior import LoadPrior
 from tests.spark.event_times import EPOCH_MICROSECONDS, at, seconds_of
 from tests.spark.files import write_parquet
 from tests.spark.harness import QUICK, wait_for_micro_batch, wait_until

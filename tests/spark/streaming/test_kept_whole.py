@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream, stream
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
 from tests.spark.event_times import at
 from tests.spark.files import timed_values, write_parquet
 from tests.spark.harness import Collected, finish

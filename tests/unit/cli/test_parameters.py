@@ -2,7 +2,7 @@ import click
 import pytest
 
 from streamshed.cli.terminal.parameters import DURATION, POSITIVE_NUMBER, SINK
-from streamshed.network.run.run_settings import ConsoleSink, MemorySink, ParquetSink, Sink
+from streamshed.network.run.run_settings import SinkSettings
 
 
 def test_durations_are_microseconds() -> None:
@@ -28,13 +28,13 @@ def test_other_numbers_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "sink"),
     [
-        ("console", ConsoleSink()),
-        ("parquet:out/answers", ParquetSink("out/answers")),
-        ("parquet:s3://bucket/a", ParquetSink("s3://bucket/a")),
-        ("memory:answers", MemorySink("answers")),
+        ("console", SinkSettings()),
+        ("parquet:out/answers", SinkSettings("parquet", "out/answers")),
+        ("parquet:s3://bucket/a", SinkSettings("parquet", "s3://bucket/a")),
+        ("memory:answers", SinkSettings("memory", "answers")),
     ],
 )
-def test_sinks(text: str, sink: Sink) -> None:
+def test_sinks(text: str, sink: SinkSettings) -> None:
     assert SINK.convert(text, None, None) == sink
     assert SINK.convert(sink, None, None) == sink
 

@@ -12,7 +12,7 @@ from streamshed.cli.run_session import RunPlace, RunRequest
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import JavaUnavailableError
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.run.run_settings import ParquetSink
+from streamshed.network.run.run_settings import SinkSettings
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.operators import expression_checker
 from streamshed.spark.sinks.prediction_sink import PredictionSink
@@ -53,9 +53,7 @@ def test_what_is_not_said_is_left_to_the_document(document: Path, asked: list[Ru
     assert streamshed("run", document).code == ExitCode.DONE
     [request] = asked
     assert set(request.settings.values()) == {None}
-    assert request.place == RunPlace(
-        master=None, host="127.0.0.1", worker_patience_microseconds=120_000_000, cores=None, memory="4g"
-    )
+    assert request.place == RunPlace(master=None, cores=None, memory="4g")
     assert (request.duration_seconds, request.as_json) == (None, False)
 
 
@@ -76,13 +74,14 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
     ]
     said += ["--publish-needs", "needs.json", "--predictions", "filled"]
     said += ["--master", "spark://there:7077", "--host", "10.0.0.7", "--worker-patience", "5 minutes"]
+    said += ["--larger-micro-batches", "--partitions", "6", "--reserve", "texts,rows", "--port", "4100"]
     streamshed("run", document, *said, "--duration", "1 minute", "--cores", 1, "--memory", "2g")
     [request] = asked
     assert request.settings == {
         "checkpoint": "ck",
-        "sink": ParquetSink("out"),
-        "trigger_microseconds": 3_000_000,
-        "latency_microseconds": 9_000_000,
+        "sink": SinkSettings("parquet", "out"),
+        "trigger": "3s",
+        "latency": "9s",
         "headroom": 0.5,
         "policy": "uniform",
         "advisory": True,
@@ -90,16 +89,20 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
         "confidence": 0.9,
         "fudge": 0.5,
         "statistics": "known.json",
-        "state_limit_bytes": 2 * 2**30,
+        "state_limit": "2 GiB",
         "workers": (2, 6),
         "controller": "thresholds",
         "publish_needs": "needs.json",
         "predictions": "filled",
+        "host": "10.0.0.7",
+        "worker_patience": "5 minutes",
+        "larger_micro_batches": True,
+        "partitions": 6,
+        "reserve": ("texts", "rows"),
+        "port": 4100,
     }
     assert request.place == RunPlace(
         master="spark://there:7077",
-        host="10.0.0.7",
-        worker_patience_microseconds=300_000_000,
         cores=1,
         memory="2g",
     )

@@ -14,13 +14,14 @@ from streamshed.cli import run_session
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.control.first_workers import first_workers, known_work
 from streamshed.control.loop import ControlLoop
+from streamshed.control.settings import ControlSettings
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import SinkUnavailableError
 from streamshed.network.document.document import load_network
 from streamshed.network.document.document_writer import network_to_document
 from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.settings import Settings
 from streamshed.spark.operators import expression_checker
-from streamshed.spark.start_settings import StartSettings
 from streamshed.statistics.network_statistics import NetworkStatistics, QueryStatistics, StreamStatistics
 from tests.unit.cli.command_line import streamshed
 
@@ -87,8 +88,8 @@ def test_a_run_starts_with_what_the_file_tells(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(expression_checker, "parser_of", lambda _spark: None)
     monkeypatch.setattr(QueryNetwork, "start", start)
     assert "nothing runs here" in streamshed("run", file).errors
-    arguments = {name: told[name] for name in ("trigger", "elastic", "statistics", "prior")}
-    control = StartSettings(**arguments).control(1)
+    arguments = {name: told[name] for name in ("trigger", "elastic", "prior")}
+    control = ControlSettings.of(Settings(**arguments), statistics=told["statistics"])
     loop = ControlLoop(load_network(file).network, control, lambda: 0.0)
     assert isinstance(told["elastic"], ElasticSettings)
     begun = first_workers(

@@ -1,10 +1,10 @@
 """Plans, outcomes and questions that the tests of the control loop share."""
 
 from streamshed.control.decision import Upcoming
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.plan.budget import Budget
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 PRIOR = LoadPrior(fixed_seconds=0.2, seconds_per_row=1e-6, read_share=0.2)

@@ -14,7 +14,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
 from tests.unit.control.examples import PRIOR, outcome, upcoming
 from tests.unit.planning.networks import counting

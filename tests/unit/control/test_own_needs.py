@@ -11,9 +11,9 @@ from streamshed.control.settings import ControlSettings
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
-from streamshed.statistics.load_prior import LoadPrior
 from tests.unit.control.examples import outcome, upcoming
 
 SECOND = 1_000_000

@@ -9,8 +9,8 @@ from streamshed.control.decision import Decision
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.network import network
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.tree.quantization import sampling_rate_of
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import (
     Moments,
     NetworkStatistics,

@@ -10,7 +10,7 @@ from streamshed.elasticity.workers import Workers
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.25])

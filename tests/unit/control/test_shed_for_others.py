@@ -13,11 +13,11 @@ from streamshed.control.settings import ControlSettings
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.plan.policies import POLICIES
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.window_drops import WindowDrops
-from streamshed.statistics.load_prior import LoadPrior
 
 SECOND = 1_000_000
 TICKS = stream("ticks", rate(1), time="timestamp")

@@ -10,6 +10,7 @@ from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.explain.explanation import explain
 from streamshed.planning.load.network_load import network_load
 from streamshed.planning.plan.coming_work import coming_work
@@ -18,7 +19,6 @@ from streamshed.planning.plan.query_rates import QueryRates
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import (
     Moments,
     NetworkStatistics,

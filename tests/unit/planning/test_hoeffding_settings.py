@@ -14,8 +14,8 @@ from streamshed.errors import InvalidDocumentError, InvalidNetworkError
 from streamshed.network.document.document import parse_network
 from streamshed.network.document.document_writer import network_to_document
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.spark.start_settings import StartSettings
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.run.settings import Settings
 from streamshed.statistics.network_statistics import Moments, NetworkStatistics, QueryStatistics, StreamStatistics
 from tests.unit.cli.command_line import streamshed
 from tests.unit.control.examples import upcoming
@@ -75,14 +75,13 @@ def test_explained_rates_are_in_proportion_to_the_bounds(confidence: float, fudg
 
 @pytest.mark.parametrize(("confidence", "fudge"), SETTINGS)
 def test_a_run_samples_by_the_settings_of_start(confidence: float, fudge: float) -> None:
-    started = StartSettings(
+    started = Settings(
         policy="hoeffding",
         confidence=confidence,
         fudge=fudge,
-        statistics=_known(),
         prior=LoadPrior(fixed_seconds=0.1, seconds_per_row=3e-3, read_share=0.01, is_measured=True),
     )
-    loop = ControlLoop(_asked(), started.control(1), lambda: 0.0)
+    loop = ControlLoop(_asked(), ControlSettings.of(started, statistics=_known()), lambda: 0.0)
     decided = loop.plan(upcoming(0, {"s": 2 * 1600}))
     # Rates are rounded to steps of 10^(1/32); the rows of windows are those of the micro-batch that came.
     _check(decided.effective_sampling_rates, 1600, confidence=confidence, fudge=fudge, within=0.08)
@@ -158,7 +157,7 @@ def test_a_simulation_goes_by_it(tmp_path: Path) -> None:
 def test_no_other_policy_takes_it(policy: str) -> None:
     told = f"by the policy hoeffding, but the policy is {policy}"
     with pytest.raises(InvalidNetworkError, match=told):
-        StartSettings(policy=policy, fudge=0.1)
+        Settings(policy=policy, fudge=0.1)
     with pytest.raises(InvalidNetworkError, match=told):
         explain_network(_asked(), policy=policy, fudge=0.1)
     with pytest.raises(InvalidDocumentError, match=f"run.fudge: .*{told}"):
@@ -170,4 +169,4 @@ def test_no_other_policy_takes_it(policy: str) -> None:
 @pytest.mark.parametrize("fudge", [-0.1, math.nan, math.inf])
 def test_what_cannot_be_added_is_refused(fudge: float) -> None:
     with pytest.raises(InvalidNetworkError, match="finite and at least 0"):
-        StartSettings(policy="hoeffding", fudge=fudge)
+        Settings(policy="hoeffding", fudge=fudge)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.plan.coming_work import ComingWork, coming_work
 from streamshed.planning.plan.kept_work import STEADY, KeptWork
 from streamshed.planning.plan.policies import POLICIES, Policy, policy_named
@@ -17,7 +18,6 @@ from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import Moments, NetworkStatistics, QueryStatistics
 from tests.unit.planning.networks import counting, rows_of
 

@@ -11,6 +11,7 @@ from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.network import network
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.plan.budget import Budget
 from streamshed.planning.plan.coming_work import coming_work
 from streamshed.planning.plan.plan import Remedy, SheddingPlan
@@ -21,7 +22,6 @@ from streamshed.planning.tree.quantization import SMALLEST, WHOLE, sampling_rate
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.load_prior import LoadPrior
 from tests.unit.planning.networks import counting, rows_of
 
 SHARED = rows_of("packets").map(hashed="sha2(CAST(value AS STRING), 256)")

@@ -1,12 +1,12 @@
 import pytest
 
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.plan.budget import Budget
 from streamshed.planning.plan.plan import Remedy
 from streamshed.planning.plan.pricing import with_work_codes
 from streamshed.planning.plan.work_shares import plan_work_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.load_prior import LoadPrior
 from tests.unit.planning.networks import counting
 
 PRIOR = LoadPrior(fixed_seconds=0.2, seconds_per_row=1e-6, read_share=0.2)

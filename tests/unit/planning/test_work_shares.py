@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.plan.budget import Budget
 from streamshed.planning.plan.plan import Remedy, SheddingPlan
 from streamshed.planning.plan.work_shares import plan_work_shares
 from streamshed.planning.tree.quantization import WHOLE, code_of
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.load_prior import LoadPrior
 from tests.unit.planning.networks import counting
 
 PRIOR = LoadPrior(fixed_seconds=0.2, seconds_per_row=1e-6, read_share=0.2)

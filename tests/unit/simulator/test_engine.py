@@ -8,7 +8,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
-from streamshed.simulator.profiles import LoadProfile, burst, constant
+from streamshed.simulator.profiles import LoadCurve, burst, constant
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from tests.unit.planning.networks import counting
 
@@ -37,7 +37,7 @@ class Watcher:
 
 
 def run(
-    watcher: Watcher, load: LoadProfile, settings: EngineSettings | None = None, *, micro_batches: int = 6
+    watcher: Watcher, load: LoadCurve, settings: EngineSettings | None = None, *, micro_batches: int = 6
 ) -> tuple[SimulatedMicroBatch, ...]:
     return simulate(
         watcher,

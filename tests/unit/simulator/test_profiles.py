@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.simulator.profiles import LoadProfile, burst, constant, from_rates, ramp, square_wave, steps
+from streamshed.simulator.profiles import LoadCurve, burst, constant, from_rates, ramp, square_wave, steps
 
 PROFILES = [
     constant(7),
@@ -16,7 +16,7 @@ PROFILES = [
 
 @pytest.mark.parametrize("profile", PROFILES)
 @given(end=st.floats(0, 12))
-def test_rows_are_the_integral_of_the_load(profile: LoadProfile, end: float) -> None:
+def test_rows_are_the_integral_of_the_load(profile: LoadCurve, end: float) -> None:
     pieces = 600
     middle_sum = sum(profile.load_at((place + 0.5) * end / pieces) for place in range(pieces)) * end / pieces
     assert profile.rows_before(end) == pytest.approx(middle_sum, abs=0.5)
@@ -24,7 +24,7 @@ def test_rows_are_the_integral_of_the_load(profile: LoadProfile, end: float) -> 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @given(times=st.lists(st.floats(0, 50), min_size=2, max_size=2))
-def test_rows_never_unarrive(profile: LoadProfile, times: list[float]) -> None:
+def test_rows_never_unarrive(profile: LoadCurve, times: list[float]) -> None:
     earlier, later = sorted(times)
     assert profile.rows_before(earlier) <= profile.rows_before(later) + 1e-9
 
@@ -51,4 +51,4 @@ def test_a_week_of_rates_is_looked_up_quickly_enough_to_be_exact() -> None:
 )
 def test_a_profile_that_cannot_be_is_refused(times: tuple[float, ...], loads: tuple[float, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        LoadProfile(times, loads)
+        LoadCurve(times, loads)

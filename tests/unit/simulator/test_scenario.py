@@ -9,7 +9,7 @@ from streamshed.errors import InvalidStatisticsError
 from streamshed.planning.load.network_load import network_load
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.costs import RowCost, TrueCosts
-from streamshed.simulator.course import Course, Moment
+from streamshed.simulator.course import Course, CourseMoment
 from streamshed.simulator.network_costs import network_costs, prior_of
 from streamshed.simulator.profiles import constant, steps
 from streamshed.simulator.scenario import Scenario, run_scenario
@@ -79,8 +79,8 @@ def test_a_simulation_of_nothing_is_refused() -> None:
         replace(SCENARIO, seconds=1.0)
 
 
-def moment(start: float, *, shed: float = 0.0, latency: float = 1.0, running: int = 1) -> Moment:
-    return Moment(
+def moment(start: float, *, shed: float = 0.0, latency: float = 1.0, running: int = 1) -> CourseMoment:
+    return CourseMoment(
         started_at_seconds=start,
         offered_rows=100,
         shed_share=shed,

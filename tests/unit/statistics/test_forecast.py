@@ -1,8 +1,8 @@
 import pytest
 
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.load_prior import LoadPrior
 
 
 def test_work_is_what_dropping_everything_saves() -> None:

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 import pytest
 
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.statistics.load_memory import aged, remembered
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 PRIOR = LoadPrior(fixed_seconds=0.4, seconds_per_row=1e-6, read_share=0.25)

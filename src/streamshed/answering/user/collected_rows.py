@@ -30,7 +30,7 @@ _CODEC = "zstd"
 
 
 @dataclass(frozen=True)
-class Piece:
+class CollectedPiece:
     """Rows that follow one another, put together.
 
     Attributes:
@@ -64,7 +64,7 @@ class Piece:
         return MARK + _SEPARATOR.join(fields)
 
     @classmethod
-    def read(cls, row: Row) -> Piece:
+    def read(cls, row: Row) -> CollectedPiece:
         """Read what `written` wrote."""
         instant, text = row
         count, last_instant, first, last, packed, *states = text.removeprefix(MARK).split(_SEPARATOR)

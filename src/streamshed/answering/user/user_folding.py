@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.answering.table.user_methods import UserMethods, UserShape, failed
-from streamshed.answering.user.collected_rows import MARK, OrderedLists, Piece, in_order, packed_rows
+from streamshed.answering.user.collected_rows import MARK, CollectedPiece, OrderedLists, in_order, packed_rows
 
 FEWEST_ROWS = 4
 """Fewer rows take less room, and hardly more time, than a piece of them."""
@@ -72,9 +72,11 @@ def _is_worth_it(texts: Sequence[str]) -> bool:
     return len(texts) >= FEWEST_ROWS and not any(text.startswith(MARK) for text in texts)
 
 
-def _piece(folding: Folding, methods: Mapping[UserShape, UserMethods], lists: OrderedLists, positions: slice) -> Piece:
+def _piece(
+    folding: Folding, methods: Mapping[UserShape, UserMethods], lists: OrderedLists, positions: slice
+) -> CollectedPiece:
     instants, texts = lists.instants[positions], lists.texts[positions]
-    return Piece(
+    return CollectedPiece(
         (int(instants[0]), texts[0]),
         (int(instants[-1]), texts[-1]),
         len(texts),

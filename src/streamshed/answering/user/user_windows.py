@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from streamshed.answering.table.user_methods import UserAggregateError, UserMethods, UserShape, failed
-from streamshed.answering.user.collected_rows import MARK, Piece, Row
+from streamshed.answering.user.collected_rows import MARK, CollectedPiece, Row
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def window_answer(shape: UserShape, user: UserMethods, elements: Sequence[Row]) 
     """
     count = len(elements)
     try:
-        pieces = [Piece.read(row) for row in elements if row[1].startswith(MARK)]
+        pieces = [CollectedPiece.read(row) for row in elements if row[1].startswith(MARK)]
         if not pieces:
             return user.final(user.extended(user.init(), _texts(elements)))
         count += sum(piece.count - 1 for piece in pieces)
@@ -53,12 +53,12 @@ def _window_state(user: UserMethods, parts: Sequence[_State | list[Row]]) -> obj
     return state
 
 
-def _parts(user: UserMethods, rows: Sequence[Row], pieces: Sequence[Piece]) -> Iterator[_State | list[Row]]:
+def _parts(user: UserMethods, rows: Sequence[Row], pieces: Sequence[CollectedPiece]) -> Iterator[_State | list[Row]]:
     """Split a window into parts in order of time: every row of a part comes before all rows of the next."""
-    stretches: list[tuple[Row, Row, Row | Piece]] = [(row, row, row) for row in rows]
+    stretches: list[tuple[Row, Row, Row | CollectedPiece]] = [(row, row, row) for row in rows]
     stretches += [(piece.first, piece.last, piece) for piece in pieces]
     stretches.sort(key=lambda stretch: stretch[:2])
-    together: list[Row | Piece] = []
+    together: list[Row | CollectedPiece] = []
     until: Row | None = None
     for first, last, row_or_piece in stretches:
         if until is not None and first < until and not user.merges_in_any_order:
@@ -71,22 +71,22 @@ def _parts(user: UserMethods, rows: Sequence[Row], pieces: Sequence[Piece]) -> I
     yield _part(user, together)
 
 
-def _part(user: UserMethods, together: Sequence[Row | Piece]) -> _State | list[Row]:
+def _part(user: UserMethods, together: Sequence[Row | CollectedPiece]) -> _State | list[Row]:
     """Join rows and pieces whose times interleave; a piece alone may have a state already."""
-    if len(together) == 1 and isinstance(together[0], Piece):
+    if len(together) == 1 and isinstance(together[0], CollectedPiece):
         state = _state_of(user, together[0])
         if state is not None:
             return state
-    return sorted(row for one in together for row in (_rows_of(one) if isinstance(one, Piece) else [one]))
+    return sorted(row for one in together for row in (_rows_of(one) if isinstance(one, CollectedPiece) else [one]))
 
 
-def _rows_of(piece: Piece) -> list[Row]:
+def _rows_of(piece: CollectedPiece) -> list[Row]:
     if not piece.packed:
         raise UserAggregateError("the checkpoint holds states that other code has made, and not their rows")
     return piece.rows()
 
 
-def _state_of(user: UserMethods, piece: Piece) -> _State | None:
+def _state_of(user: UserMethods, piece: CollectedPiece) -> _State | None:
     pickled = piece.states.get(user.state_key) if user.merges else None
     if pickled is None:
         return None

@@ -16,7 +16,7 @@ from streamshed.cli.terminal.failure import RunFailedError, failure_text
 from streamshed.dashboard.views import LogView, TerminalView, View
 from streamshed.dashboard.watch import watch
 from streamshed.dashboard.wording import count_text
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import NetworkStatistics
 from streamshed.traces.aligned_start import aligned_start
 from streamshed.traces.feed import Feeder

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
 
 FIRST_ROWS = 50_000
 _SHORTEST_TRIGGER_SECONDS, _TRIGGER_BY_FIXED = 2, 2.5

@@ -30,7 +30,7 @@ class PredictionFigures:
 
 def prediction_figures(pairs: Sequence[Pair]) -> PredictionFigures:
     """Predict what was dropped, as `streamshed predict` does, and compare it with what plain Spark computed."""
-    alike: dict[tuple[bytes, bytes], list[_Group]] = {}
+    alike: dict[tuple[bytes, bytes], list[_PredictedGroup]] = {}
     for group in _groups(pairs):
         alike.setdefault((group.numbers.tobytes(), group.missing.tobytes()), []).append(group)
     count, deviation, total = 0, 0.0, 0.0
@@ -45,7 +45,7 @@ def prediction_figures(pairs: Sequence[Pair]) -> PredictionFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _PredictedGroup:
     """Numbers and answers of the windows that a group was answered; numbers and exact values of those between."""
 
     numbers: Longs
@@ -54,7 +54,7 @@ class _Group:
     truths: Doubles
 
 
-def _groups(pairs: Sequence[Pair]) -> Iterator[_Group]:
+def _groups(pairs: Sequence[Pair]) -> Iterator[_PredictedGroup]:
     ordered = sorted(pairs, key=lambda pair: (*pair.truth.place[:2], str(pair.truth.key), pair.truth.start))
     for _, of_query in itertools.groupby(ordered, key=lambda pair: pair.truth.query):
         each = list(of_query)
@@ -66,7 +66,7 @@ def _groups(pairs: Sequence[Pair]) -> Iterator[_Group]:
             yield from _between(list(members), first, slide)
 
 
-def _between(pairs: Sequence[Pair], first: int, slide: int) -> Iterator[_Group]:
+def _between(pairs: Sequence[Pair], first: int, slide: int) -> Iterator[_PredictedGroup]:
     numbered = [((pair.truth.start - first) // slide, pair) for pair in pairs]
     answered = [
         (number, pair.answer.value)
@@ -82,7 +82,7 @@ def _between(pairs: Sequence[Pair], first: int, slide: int) -> Iterator[_Group]:
     ]
     if missing:
         (numbers, values), (places, truths) = (zip(*of, strict=True) for of in (answered, missing))
-        yield _Group(
+        yield _PredictedGroup(
             np.array(numbers, np.int64),
             np.array(values, np.float64),
             np.array(places, np.int64),

@@ -10,8 +10,7 @@ import click
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.run.run_settings import ConsoleSink, MemorySink, ParquetSink, Sink
-from streamshed.network.words.byte_size import parse_byte_size
+from streamshed.network.run.run_settings import SinkSettings
 from streamshed.network.words.duration import parse_duration
 
 
@@ -53,17 +52,20 @@ class PositiveNumberType(click.ParamType[float]):
         return number
 
 
-class SinkType(click.ParamType[Sink]):
+class SinkType(click.ParamType[SinkSettings]):
     """Where answers go: `console`, `parquet:FOLDER` or `memory:NAME`."""
 
     name = "sink"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Sink:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> SinkSettings:
         """Read the text."""
-        sink = _sink(value) if isinstance(value, str) else value
-        if isinstance(sink, ConsoleSink | ParquetSink | MemorySink):
-            return sink
-        return self.fail(f"expected console, parquet:FOLDER or memory:NAME, got {value!r}", param, ctx)
+        if isinstance(value, SinkSettings):
+            return value
+        kind, _, place = value.partition(":")
+        try:
+            return SinkSettings(kind, place)
+        except InvalidNetworkError:
+            return self.fail(f"expected console, parquet:FOLDER or memory:NAME, got {value!r}", param, ctx)
 
 
 class WorkersType(click.ParamType[tuple[int, int]]):
@@ -101,21 +103,8 @@ class ThresholdsType(click.ParamType[Thresholds]):
             self.fail(str(error), param, ctx)
 
 
-def _sink(text: str) -> Sink | None:
-    kind, _, rest = text.partition(":")
-    match kind, bool(rest):
-        case "console", False:
-            return ConsoleSink()
-        case "parquet", True:
-            return ParquetSink(rest)
-        case "memory", True:
-            return MemorySink(rest)
-    return None
-
-
 DURATION = MeasureType("duration", parse_duration)
 POSITIVE_NUMBER = PositiveNumberType()
-BYTE_SIZE = MeasureType("size", parse_byte_size)
 SINK = SinkType()
 WORKERS = WorkersType()
 THRESHOLDS = ThresholdsType()

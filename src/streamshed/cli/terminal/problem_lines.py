@@ -13,39 +13,29 @@ def problem_lines(file: str, problems: Iterable[DocumentProblem]) -> Iterator[st
     r"""Write each problem as `file:line: path: message, got value (did you mean ...?)`.
 
     Example:
-        >>> from streamshed.network.words.document_problem import Problem
-        >>> problem = Problem("queries.q.from", "pakets", "unknown stream", "packets", line=7)
+        >>> problem = DocumentProblem("queries.q.from", "pakets", "unknown stream", "packets", line=7)
         >>> [*problem_lines("network.yaml", [problem])]
         ['network.yaml:7: queries.q.from: unknown stream, got \'pakets\' (did you mean "packets"?)']
     """
     for problem in problems:
-        line = line_of(problem)
-        where = file if line is None else f"{file}:{line}"
-        question = "" if problem.near_miss is None else f' (did you mean "{problem.near_miss}"?)'
-        yield f"{where}: {problem.path}: {problem.message}, got {_shortened(problem.value)}{question}"
+        where = file if problem.line is None else f"{file}:{problem.line}"
+        yield f"{where}: {problem.described(_shortened(problem.value))}"
 
 
 def problem_object(problem: DocumentProblem) -> dict[str, Any]:
     """Return a problem as an object for JSON, numbers that JSON does not know as texts.
 
     Example:
-        >>> from streamshed.network.words.document_problem import Problem
-        >>> problem_object(Problem("queries.q.weight", float("nan"), "expected a finite number"))["value"]
+        >>> problem_object(DocumentProblem("queries.q.weight", float("nan"), "expected a finite number"))["value"]
         'nan'
     """
     return {
         "path": problem.path,
-        "line": line_of(problem),
+        "line": problem.line,
         "value": _json_value(problem.value),
         "message": problem.message,
         "near_miss": problem.near_miss,
     }
-
-
-def line_of(problem: DocumentProblem) -> int | None:
-    """The line a problem stands on; None for a problem of the whole document."""
-    line = getattr(problem, "line", None)
-    return line if isinstance(line, int) else None
 
 
 def _json_value(value: object) -> object:

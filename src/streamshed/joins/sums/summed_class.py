@@ -17,7 +17,7 @@ Edge = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class PairSelection:
     """Which pairs a query wants: those whose rows have passed all of some columns, which are true or false.
 
     Args:
@@ -77,7 +77,7 @@ class SummedClass:
 
     class_id: int
     edges: tuple[Edge, ...]
-    selections: tuple[Selection, ...]
+    selections: tuple[PairSelection, ...]
     counting_mask: int = 0
     value_mask: int = 0
     keys: tuple[KeyPart, ...] = ()

@@ -20,7 +20,7 @@ _EXPLORING = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutWindow:
     """A basic window of which a part is given up.
 
     Args:
@@ -44,7 +44,7 @@ class Release:
     """
 
     whole: tuple[Stored, ...] = ()
-    cuts: tuple[Cut, ...] = ()
+    cuts: tuple[CutWindow, ...] = ()
 
 
 def released(directory: Directory, forgotten: Directory, windows: JoinWindows, limit: MemoryLimit) -> Release:
@@ -86,7 +86,7 @@ def released(directory: Directory, forgotten: Directory, windows: JoinWindows, l
     density = of_last * [entry.rows / entry.bytes for entry in entries]
     staying = explorers(directory, windows, int(_EXPLORING * limit.bytes))
     whole: list[Stored] = []
-    cuts: list[Cut] = []
+    cuts: list[CutWindow] = []
     for place in np.lexsort((last, density)).tolist():
         entry = entries[place]
         stays = staying.get(entry, 0)
@@ -95,7 +95,7 @@ def released(directory: Directory, forgotten: Directory, windows: JoinWindows, l
         if stays >= entry.bytes:
             continue
         if stays:
-            cuts.append(Cut(entry, stays, keeps_younger=bool(of_last[place] >= of_first[place])))
+            cuts.append(CutWindow(entry, stays, keeps_younger=bool(of_last[place] >= of_first[place])))
         else:
             whole.append(entry)
         excess -= entry.bytes - stays

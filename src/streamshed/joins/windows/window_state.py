@@ -15,7 +15,7 @@ from streamshed.joins.model.rows import Rows
 from streamshed.joins.model.side import Side
 from streamshed.joins.windows.directory import Directory, Stored
 from streamshed.joins.windows.forgotten import apart, together, with_released
-from streamshed.joins.windows.release import Cut, Release
+from streamshed.joins.windows.release import CutWindow, Release
 from streamshed.joins.windows.store import DIRECTORY_KEY, BasicWindowStore
 
 
@@ -132,7 +132,7 @@ class WindowState:
         stored = together(self.directory, self.forgotten)
         self._store.put(DIRECTORY_KEY, stored.to_blob(self._basic_microseconds))
 
-    def _cut(self, cut: Cut) -> Stored:
+    def _cut(self, cut: CutWindow) -> Stored:
         """Leave of a basic window what may stay; return what is given up."""
         stored, key = cut.of, cut.of[:2]
         self._read.pop(key, None)

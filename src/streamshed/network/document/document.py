@@ -3,11 +3,10 @@
 import os
 from pathlib import Path
 
-from streamshed.errors import InvalidDocumentError
+from streamshed.errors import DocumentProblem, InvalidDocumentError
 from streamshed.network.document.document_reader import NetworkDocument, read_document
 from streamshed.network.document.document_sql import ExpressionChecker
 from streamshed.network.document.document_writer import network_to_document
-from streamshed.network.words.document_problem import Problem
 from streamshed.network.words.given import is_a
 
 __all__ = ["NetworkDocument", "load_network", "network_to_document", "parse_network"]
@@ -27,7 +26,7 @@ def load_network(
         InvalidDocumentError: With all problems of the document; also when it cannot be read.
     """
     if not is_a(path, str, os.PathLike):
-        raise InvalidDocumentError([Problem("document", "", f"a document is the path of a file, got {path!r}")])
+        raise InvalidDocumentError([DocumentProblem("document", "", f"a document is the path of a file, got {path!r}")])
     file = Path(path)
     return parse_network(document_text(file), folder=file.parent, expression_checker=expression_checker)
 
@@ -65,4 +64,4 @@ def document_text(path: str | os.PathLike[str]) -> str:
         reason = f"no UTF-8 text at byte {error.start}"
     except ValueError as error:
         reason = str(error)
-    raise InvalidDocumentError([Problem("document", str(path), f"the file cannot be read: {reason}")])
+    raise InvalidDocumentError([DocumentProblem("document", str(path), f"the file cannot be read: {reason}")])

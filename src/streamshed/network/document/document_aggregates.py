@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
+from streamshed.errors import Problem
 from streamshed.network.document.document_sql import SqlReader
 from streamshed.network.document.document_values import is_given, length_at, mapping_at, text_at, texts_at
 from streamshed.network.model.grouping import Aggregate, GroupKey, NamedAnswer
@@ -39,7 +40,7 @@ def read_aggregate(place: Place, body: Mapping[str, object], rows: Node | None, 
         return None
     if problems := problems_of(lambda: Aggregate(rows, window, keys, answers)):
         for problem in problems:
-            part = "by" if ': the key "' in problem else "aggregates"
+            part = "by" if problem.element == "by" else "aggregates"
             place.at(part).report_all([*mapping_at(body, part)] or body.get(part), [problem])
         return None
     return Aggregate(rows, window, keys, answers)
@@ -116,7 +117,7 @@ def _read_answers(
     for name, text in body.items():
         here = place.at(name)
         answer = sql.answer(here, text) if isinstance(text, str) else _user_call(here, text)
-        problems: tuple[str, ...] = ()
+        problems: tuple[Problem, ...] = ()
         if answer is not None and node is not None:
             problems = problems_of(partial(Aggregate, node, _some_window(node), (), ((name, answer),)))
             here.report_all(text, problems)

@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.shed_factor import EXPONENTS
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.network.document.document_values import duration_at, mapping_at
-from streamshed.network.document.schema_forms import Schema, choice, duration, mapping, number, whole_number
 from streamshed.network.words.document_problem import Place, problems_of
 from streamshed.network.words.duration import format_duration
+from streamshed.network.words.schema_forms import Schema, choice, duration, mapping, number, whole_number
 
 _LENGTHS = {
     "start": "start_seconds",
@@ -26,59 +28,43 @@ _LENGTHS = {
 _THRESHOLDS = ("release", "initial", "shed", "add")
 _LIMITS = ("least", "most", "partitions")
 
-ELASTIC: Schema = mapping(
-    "How workers are added and released, before and beside shedding.",
-    {
-        "least": whole_number(
-            "How few workers there may be; a run of whose load nothing is known begins with them.", minimum=1, default=1
-        ),
-        "most": whole_number("How many there may be; by default as many as can be of use."),
-        "partitions": whole_number("In how many pieces work comes; by default as many as state partitions.", minimum=1),
-        "controller": choice(
-            "Who decides.", ["predictive", "thresholds", "thresholds_on_offered", "fixed"], default="predictive"
-        ),
-        "base_shed": number(
-            "With the controller thresholds: the share of the rows that is dropped where shedding begins.", default=0
-        ),
-        "shed_shape": choice(
-            "With the controller thresholds: how the share that is dropped grows with utilization.",
-            ["linear", "quadratic"],
-            default="linear",
-        ),
-        "worker_rows": whole_number(
-            "W, how many rows of state a worker can hold; by default workers are counted by time alone.", minimum=1
-        ),
-        "start": duration("From asking for a worker until it carries load.", "20 seconds", default="30 seconds"),
-        "held_up": duration(
-            "How much longer a micro-batch takes during which workers start, until a rescale has shown it.",
-            "5 seconds",
-            default="0 seconds",
-        ),
-        "rescale_price": duration(
-            "What a rescale is worth: as much as losing all rows for so long.", "5 seconds", default="10 seconds"
-        ),
-        "add_after": duration(
-            "How long load must be high before the controller thresholds adds workers.",
-            "30 seconds",
-            default="60 seconds",
-        ),
-        "release_after": duration(
-            "How long load must be low before workers are released.", "30 minutes", default="15 minutes"
-        ),
-        "look_ahead": duration(
-            "For how long workers are meant to suffice where load rises.", "20 minutes", default="10 minutes"
-        ),
-        "thresholds": mapping(
-            "Of utilization, in this order; those that are not given follow from shed.",
-            {
-                "release": number("Workers are released at it."),
-                "initial": number("What a rescale aims at."),
-                "shed": number("Load is shed from here on.", default=0.8),
-                "add": number("The controller thresholds adds workers at it."),
-            },
-        ),
-    },
-)
+_FORMS: Mapping[str, Schema] = {
+    "least": whole_number(
+        "How few workers there may be; a run of whose load nothing is known begins with them.", minimum=1
+    ),
+    "most": whole_number("How many there may be; by default as many as can be of use."),
+    "partitions": whole_number("In how many pieces work comes; by default as many as state partitions.", minimum=1),
+    "controller": choice("Who decides.", list(CONTROLLER_NAMES)),
+    "base_shed": number("With the controller thresholds: the share of the rows that is dropped where shedding begins."),
+    "shed_shape": choice(
+        "With the controller thresholds: how the share that is dropped grows with utilization.",
+        list(EXPONENTS),
+    ),
+    "worker_rows": whole_number(
+        "W, how many rows of state a worker can hold; by default workers are counted by time alone.", minimum=1
+    ),
+    "start": duration("From asking for a worker until it carries load.", "20 seconds"),
+    "held_up": duration(
+        "How much longer a micro-batch takes during which workers start, until a rescale has shown it.",
+        "5 seconds",
+    ),
+    "rescale_price": duration("What a rescale is worth: as much as losing all rows for so long.", "5 seconds"),
+    "add_after": duration(
+        "How long load must be high before the controller thresholds adds workers.",
+        "30 seconds",
+    ),
+    "release_after": duration("How long load must be low before workers are released.", "30 minutes"),
+    "look_ahead": duration("For how long workers are meant to suffice where load rises.", "20 minutes"),
+    "thresholds": mapping(
+        "Of utilization, in this order; those that are not given follow from shed.",
+        {
+            "release": number("Workers are released at it."),
+            "initial": number("What a rescale aims at."),
+            "shed": number("Load is shed from here on.", default=Thresholds().shed),
+            "add": number("The controller thresholds adds workers at it."),
+        },
+    ),
+}
 
 
 def read_elastic(place: Place, body: Mapping[str, object]) -> ElasticSettings:
@@ -118,7 +104,7 @@ def _thresholds(place: Place, body: Mapping[str, object]) -> Thresholds:
     return Thresholds(**given)
 
 
-def written_elastic(settings: ElasticSettings) -> dict[str, object]:
+def written_elastic(settings: ElasticSettings) -> dict[str, Any]:
     """Write it as a document has it."""
     limits = {key: getattr(settings.limits, key) for key in _LIMITS}
     return {
@@ -130,3 +116,13 @@ def written_elastic(settings: ElasticSettings) -> dict[str, object]:
         **{key: format_duration(round(getattr(settings, name) * 1e6)) for key, name in _LENGTHS.items()},
         "thresholds": {key: value for key in _THRESHOLDS if math.isfinite(value := getattr(settings.thresholds, key))},
     }
+
+
+_DEFAULTS = written_elastic(ElasticSettings())
+ELASTIC: Schema = mapping(
+    "How workers are added and released, before and beside shedding.",
+    {
+        key: form | ({"default": _DEFAULTS[key]} if key in _DEFAULTS and "properties" not in form else {})
+        for key, form in _FORMS.items()
+    },
+)

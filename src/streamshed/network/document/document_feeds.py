@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from streamshed.network.document.document_values import mapping_at, path_in, text_at
-from streamshed.network.document.schema_forms import Schema, flag, mapping, text
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.feed import Feed, feed_problems
 from streamshed.network.words.document_problem import Place
+from streamshed.network.words.schema_forms import Schema, flag, mapping, text
 
 FEED: Schema = mapping(
     "The stream of another network that a query for rows is, and where that network tells what it needs.",

@@ -1,6 +1,6 @@
 """Reading the joins of a document: streams of the pairs of rows of two others."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -35,7 +35,6 @@ from streamshed.network.terms.join_shedding import (
     JOIN_SIDES,
     JoinMode,
     JoinShedding,
-    PartProblem,
     setting_problems,
 )
 from streamshed.network.words.document_problem import Place
@@ -45,7 +44,6 @@ from streamshed.network.words.names import name_problem
 CONDITIONS = ("on", "overlap", "inner_product", "pairs_where")
 """The keys of a join that say when two rows join."""
 
-_KEYS = {"left": "from", "right": "join"}
 _DEFAULT_TIME = "time"
 
 
@@ -67,7 +65,7 @@ def read_joined(
         be checked; None where not even those are known.
     """
     before = place.findings.count
-    _report(place, body, side_problems(left, right))
+    place.report_parts(body, side_problems(left, right))
     parts = _read_parts(place, body, left, right, sql)
     if left is None or right is None:
         return None
@@ -75,12 +73,12 @@ def read_joined(
     if prefixes is None or place.at("time").is_unusable:
         return None
     if problems := [*name_problems(left, right, prefixes, time)]:
-        _report(place, body, problems)
+        place.report_parts(body, problems)
         return None
     weight = None if parts is None else parts.shedding.weight
     is_sampled = parts is not None and parts.shedding.mode is JoinMode.SAMPLE
-    _report(place, body, sampling_problems(left, right, is_sampled=is_sampled))
-    _report(place, body, weight_problems(weight, left, right, prefixes, time))
+    place.report_parts(body, sampling_problems(left, right, is_sampled=is_sampled))
+    place.report_parts(body, weight_problems(weight, left, right, prefixes, time))
     if place.findings.count > before or parts is None or name_problem("stream", name):
         return _stand_in(name, left, right, prefixes, time)
     source = JoinSource(
@@ -114,19 +112,12 @@ def _read_parts(
     condition = _read_condition(place, body, left, right)
     windows = _read_windows(place, body)
     basic = duration_at(place, body, "basic_window")
-    _report(place, body, () if basic is None else basic_window_problems(basic))
+    place.report_parts(body, () if basic is None else basic_window_problems(basic))
     shedding = _read_shedding(place, body, sql)
     if condition is None or windows is None or shedding is None:
         return None
     size = default_basic_microseconds(windows) if basic is None else basic
     return _Parts(condition, windows, size, shedding, chooses_basic=basic is None)
-
-
-def _report(place: Place, body: Mapping[str, object], problems: Iterable[PartProblem]) -> None:
-    for part, sentence in problems:
-        key = _KEYS.get(part, part)
-        here, value = (place.at(key), body[key]) if key in body else (place, list(body))
-        here.report_all(value, [sentence])
 
 
 def _read_condition(
@@ -154,7 +145,7 @@ def _read_sets(
         return None
     if left is not None and right is not None:
         some = overlap(mine, theirs, at_least=1) if kind == "overlap" else inner_product(mine, theirs, at_least=1)
-        place.report_all(body, [sentence for _, sentence in condition_problems(some, left, right)])
+        place.report_all(body, condition_problems(some, left, right))
     if not isinstance(at_least, int | float):
         return None
     here = place.at("at_least")
@@ -168,7 +159,7 @@ def _read_equality(place: Place, on: object, left: Node | None, right: Node | No
     if left is not None and right is not None:
         for keys, pair in pairs.items():
             problems = condition_problems(EqualColumns((pair,)), left, right)
-            place.at(*keys).report_all(pair[1], [sentence for _, sentence in problems])
+            place.at(*keys).report_all(pair[1], problems)
     return EqualColumns(tuple(pairs.values())) if pairs else None
 
 
@@ -182,7 +173,7 @@ def _read_windows(place: Place, body: Mapping[str, object]) -> tuple[int, int] |
         lengths = [length for length in parsed_lengths if length is not None]
     if len(lengths) != 2:
         return None
-    _report(place, body, window_problems(lengths[0], lengths[1]))
+    place.report_parts(body, window_problems(lengths[0], lengths[1]))
     return lengths[0], lengths[1]
 
 
@@ -197,7 +188,7 @@ def _read_shedding(place: Place, body: Mapping[str, object], sql: SqlReader) -> 
         "sampled_side": text_at(body, "sampled_side") or JOIN_SIDES[0],
     }
     problems = [*setting_problems(**settings)]  # type: ignore[arg-type]
-    _report(place, body, problems)
+    place.report_parts(body, problems)
     return None if problems else JoinShedding(**settings)  # type: ignore[arg-type]
 
 

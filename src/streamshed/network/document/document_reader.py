@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from streamshed.errors import DocumentProblem
 from streamshed.network.document.document_feeds import check_feeds
 from streamshed.network.document.document_joins import read_joined
 from streamshed.network.document.document_operators import OperatorReader
@@ -20,7 +21,7 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
 from streamshed.network.run.run_settings import RunSettings
-from streamshed.network.words.document_problem import Place, Problem, is_within
+from streamshed.network.words.document_problem import Place, is_within
 from streamshed.network.words.names import name_problem
 
 _MOST_BODIES = 5
@@ -40,7 +41,7 @@ class Reading:
     """What became of a text: a document, or problems."""
 
     document: NetworkDocument | None
-    problems: tuple[Problem, ...]
+    problems: tuple[DocumentProblem, ...]
 
 
 def read_document(text: str, *, folder: Path, expression_checker: ExpressionChecker | None = None) -> Reading:

@@ -1,24 +1,54 @@
-"""Reading how the network of a document is to be run."""
+"""How the network of a document is to be run: its schema, reading and writing it."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from streamshed.network.document.document_elastic import read_elastic
-from streamshed.network.document.document_feeds import read_feeds
-from streamshed.network.document.document_values import byte_size_at, duration_at, mapping_at, path_in, text_at
+from streamshed.network.document.document_elastic import read_elastic, written_elastic
+from streamshed.network.document.document_feeds import read_feeds, written_feeds
+from streamshed.network.document.document_values import mapping_at, path_in, text_at
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.run.prediction_settings import (
     DEFAULT_PREDICTION_METHOD,
     PREDICTION_METHODS,
     PredictionSettings,
 )
-from streamshed.network.run.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
+from streamshed.network.run.run_settings import CONSOLE, MEMORY, PARQUET, RunSettings, SinkSettings
+from streamshed.network.run.setting import Setting, settings_of
 from streamshed.network.words.document_problem import Place, problems_of
+from streamshed.network.words.schema_forms import Schema, choice, mapping, text
 
-_PLAIN = ("headroom", "policy", "advisory", "unscalable", "confidence")
+_SETTINGS = settings_of(RunSettings)
+_FOLDER = "relative paths begin at the document's folder."
 
-_PATHS = ("statistics", "checkpoint", "publish_needs")
+RUN: Schema = mapping(
+    "What `streamshed run` does unless its options say otherwise.",
+    {name: one.schema for name, one in _SETTINGS.items()},
+)
+PRIOR: Schema = mapping(
+    "What micro-batches and rows are believed to cost until that was measured.",
+    {name: one.schema for name, one in settings_of(LoadPrior).items()},
+)
+PREDICTIONS: Schema = mapping(
+    "Where it is written what windows that were dropped would have been answered, as soon as later ones are.",
+    {
+        "parquet": text(f"The folder of predictions, as Parquet, apart from that of answers; {_FOLDER}"),
+        "method": choice(
+            "A line between the answers next to a gap, or through several nearby.",
+            list(PREDICTION_METHODS),
+            default=DEFAULT_PREDICTION_METHOD,
+        ),
+    },
+    "parquet",
+)
+SINKS: Mapping[str, Schema] = {
+    CONSOLE: {"type": "string", "const": CONSOLE, "description": "Answers are printed."},
+    PARQUET: mapping("Answers are written as Parquet.", {PARQUET: text(f"The folder; {_FOLDER}")}, PARQUET),
+    MEMORY: mapping("Answers are kept in memory, for tests.", {MEMORY: text("The name of the table.")}, MEMORY),
+}
 
 
 def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSettings:
@@ -30,44 +60,51 @@ def read_run(place: Place, body: Mapping[str, object], folder: Path) -> RunSetti
         folder: Where relative paths begin.
 
     Returns:
-        The settings, with defaults for what is not given or has problems.
+        The settings; where they have problems, the defaults.
     """
-    settings: dict[str, Any] = {key: body[key] for key in _PLAIN if key in body}
-    for key in _PATHS:
-        if (path := text_at(body, key)) is not None:
-            settings[key] = path_in(folder, path)
-    settings["feeds"] = read_feeds(mapping_at(body, "feeds"), folder)
-    settings["sink"] = _sink(body.get("sink"), folder)
-    if (predictions := _predictions(mapping_at(body, "predictions"), folder)) is not None:
-        prediction_settings: dict[str, Any] = {"sink": settings["sink"], "predictions": predictions}
-        problems = problems_of(partial(RunSettings, **prediction_settings))
-        place.at("predictions").report_all(body["predictions"], problems)
-        settings |= {} if problems else {"predictions": predictions}
-    for key in ("trigger", "latency"):
-        length = duration_at(place, body, key)
-        if length is None:
-            continue
-        longer: dict[str, Any] = {**settings, f"{key}_microseconds": length}
-        problems = problems_of(partial(RunSettings, **longer))
-        place.at(key).report_all(body[key], problems)
-        if not problems:
-            settings = longer
-    if "fudge" in body:
-        added: dict[str, Any] = {key: body[key] for key in ("policy", "fudge") if key in body}
-        problems = problems_of(partial(RunSettings, **added))
-        place.at("fudge").report_all(body["fudge"], problems)
-        settings |= {} if problems else added
-    if (size := byte_size_at(place, body, "state_limit")) is not None:
-        problems = problems_of(partial(RunSettings, state_limit_bytes=size))
-        place.at("state_limit").report_all(body["state_limit"], problems)
-        settings |= {} if problems else {"state_limit_bytes": size}
-    if isinstance(body.get("elastic"), dict):
-        elastic: dict[str, Any] = {"elastic": read_elastic(place.at("elastic"), mapping_at(body, "elastic"))}
-        headroom = {key: value for key, value in settings.items() if key == "headroom"}
-        problems = problems_of(partial(RunSettings, **headroom, **elastic))
-        place.at("elastic").report_all(body["elastic"], problems)
-        settings |= {} if problems else elastic
-    return RunSettings(**settings)
+    given = {key: _read(place, _SETTINGS[key], body, folder) for key in _SETTINGS if key in body}
+    problems = problems_of(partial(RunSettings, **given))
+    place.report_parts(body, problems)
+    return RunSettings() if problems else RunSettings(**given)
+
+
+def written_run(run: RunSettings) -> dict[str, Any]:
+    """Write the settings of a run as a document has them, but for defaults."""
+    values = {name: getattr(run, name) for name in _SETTINGS}
+    return {name: _written(name, value) for name, value in values.items() if value != _SETTINGS[name].default}
+
+
+def _read(place: Place, setting: Setting, body: Mapping[str, Any], folder: Path) -> Any:
+    name, value = setting.name, body[setting.name]
+    match name:
+        case "elastic":
+            return read_elastic(place.at(name), mapping_at(body, name))
+        case "feeds":
+            return read_feeds(mapping_at(body, name), folder)
+        case "prior":
+            return LoadPrior(**value) if isinstance(value, dict) else None
+        case "predictions":
+            return _predictions(mapping_at(body, name), folder)
+        case "sink":
+            return _sink(value, folder)
+    if isinstance(value, list):
+        return tuple(value)
+    return path_in(folder, value) if setting.form.is_path else value
+
+
+def _written(name: str, value: Any) -> object:
+    match name:
+        case "elastic":
+            return written_elastic(value)
+        case "feeds":
+            return written_feeds(value)
+        case "prior":
+            return {key: getattr(value, key) for key in settings_of(LoadPrior)}
+        case "predictions":
+            return {"parquet": value.path, "method": value.method}
+        case "sink":
+            return {value.kind: value.place} if value.place else value.kind
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _predictions(body: Mapping[str, object], folder: Path) -> PredictionSettings | None:
@@ -77,10 +114,10 @@ def _predictions(body: Mapping[str, object], folder: Path) -> PredictionSettings
     return PredictionSettings(path_in(folder, path), method or DEFAULT_PREDICTION_METHOD)
 
 
-def _sink(sink: object, folder: Path) -> Sink:
+def _sink(sink: object, folder: Path) -> SinkSettings:
     match sink:
         case {"parquet": str(path)}:
-            return ParquetSink(path_in(folder, path))
+            return SinkSettings(PARQUET, path_in(folder, path))
         case {"memory": str(name)}:
-            return MemorySink(name)
-    return ConsoleSink()
+            return SinkSettings(MEMORY, name)
+    return SinkSettings()

@@ -8,9 +8,9 @@ from jsonschema.exceptions import ValidationError
 
 from streamshed.errors import closest_name
 from streamshed.network.document.document_schema import DOCUMENT_SCHEMA
-from streamshed.network.document.schema_forms import Schema
 from streamshed.network.words.document_problem import Findings, Keys, Place
 from streamshed.network.words.keywords import advice_on, our_word
+from streamshed.network.words.schema_forms import Schema
 
 _KINDS = {
     "object": "a mapping",

@@ -1,10 +1,10 @@
 """Reading the streams of a document."""
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
+from streamshed.errors import Problem
 from streamshed.network.document.document_sql import SqlReader
 from streamshed.network.document.document_values import (
     duration_at,
@@ -17,26 +17,11 @@ from streamshed.network.document.document_values import (
 )
 from streamshed.network.model.identity import Identity, IdentityKind, row_identity
 from streamshed.network.model.sources import FileFormat, FolderSource, OutsideSource, RateSource
-from streamshed.network.model.stream import Stream, default_clock
+from streamshed.network.model.stream import Stream, default_clock, stream_name_problems
 from streamshed.network.terms.parsing import Parse, TextFormat
 from streamshed.network.words.columns import Column, declared_name, parse_schema
 from streamshed.network.words.document_problem import Place, problems_of
 from streamshed.network.words.names import is_reserved, name_problem
-
-_KEYS_OF_PROBLEMS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
-    (re.compile("a stream cannot be named"), ()),
-    (re.compile("a clock cannot be named"), ("clock",)),
-    (re.compile("what is to be parsed|only text can be parsed"), ("parse", "")),
-    (re.compile('".*" is parsed out of|the columns ".*" have the same name'), ("parse", "schema")),
-    (re.compile("its source: "), ("source",)),
-    (re.compile("its source is a folder of JSON"), ("parse", "")),
-    (re.compile("what is parsed"), ("parse", "schema")),
-    (re.compile("its time"), ("time",)),
-    (re.compile("its number"), ("number",)),
-    (re.compile("(its|an|the) identity"), ("identity",)),
-    (re.compile("idle_after"), ("idle_after",)),
-    (re.compile("max_ahead"), ("max_ahead",)),
-)
 
 
 def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Path, sql: SqlReader) -> Stream | None:
@@ -177,22 +162,19 @@ def _stand_in(
 def _report_names(place: Place, name: str, body: Mapping[str, object]) -> None:
     """Report names that cannot be, where the stream itself is not known well enough to be built."""
     clock = text_at(body, "clock") or name
-    problems = (name_problem("stream", name), name_problem("clock", clock))
-    _report(place, name, body, [problem for problem in problems if problem is not None])
+    _report(place, name, body, stream_name_problems(name, clock))
 
 
-def _report(place: Place, name: str, body: Mapping[str, object], problems: Iterable[str]) -> None:
+def _report(place: Place, name: str, body: Mapping[str, object], problems: Iterable[Problem]) -> None:
     """Report the model's problems with a stream, each at the key of the document that causes it."""
     text_format = next((key for key in TextFormat if key in mapping_at(body, "parse")), "")
+    source_key = "schema" if "schema" in mapping_at(body, "source") else "folder"
+    inner_keys = {"parse": f"parse.{text_format}", "source": f"source.{source_key}"}
     for problem in problems:
-        sentence = problem.removeprefix(f'stream "{name}": ')
-        key_path = next((keys for pattern, keys in _KEYS_OF_PROBLEMS if pattern.match(sentence)), ())
-        if key_path in {("time",), ("number",)} and key_path[0] not in body:
+        if problem.element in {"time", "number"} and problem.element not in body:
             continue  # that it is missing was reported
-        keys = [key or text_format for key in key_path]
-        if keys == ["source"]:
-            keys.append("schema" if "schema" in mapping_at(body, "source") else "folder")
+        keys = list(filter(None, inner_keys.get(problem.element, problem.element).split(".")))
         value: object = body
         for key in keys:
             value = value.get(key) if isinstance(value, Mapping) else None
-        place.at(*keys).report_all(value if keys else name, [sentence])
+        place.at(*keys).report_all(value if keys else name, [problem])

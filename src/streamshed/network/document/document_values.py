@@ -11,6 +11,7 @@ from streamshed.network.words.duration import parse_duration
 from streamshed.network.words.given import given_options
 from streamshed.network.words.local_path import local_path
 from streamshed.network.words.numbering import parse_window_length
+from streamshed.network.words.schema_forms import Schema
 
 
 def mapping_at(body: Mapping[str, object], key: str) -> Mapping[str, object]:
@@ -78,9 +79,20 @@ def options_of(body: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     return given_options(mapping_at(body, "options"))
 
 
-def changed(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that differ from their defaults, and those that have none."""
-    return {key: value for key, value in values.items() if key not in defaults or value != defaults[key]}
+def said(values: Mapping[str, Any], schema: Schema, **defaults: object) -> dict[str, Any]:
+    """Leave out what a document need not say: values that are None, or what holds where nothing is said.
+
+    Args:
+        values: By key.
+        schema: That of the mapping, which tells defaults.
+        **defaults: Those that depend on other values.
+
+    Example:
+        >>> said({"size": 5, "slide": 5, "options": {}, "limit": None}, {"properties": {}}, slide=5, options={})
+        {'size': 5}
+    """
+    defaults_told = {key: value["default"] for key, value in schema["properties"].items() if "default" in value}
+    return {key: value for key, value in values.items() if value != (defaults_told | defaults).get(key)}
 
 
 def path_in(folder: Path, path: str) -> str:

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.document.document_elastic import written_elastic
-from streamshed.network.document.document_feeds import written_feeds
-from streamshed.network.document.document_schema import DOCUMENT_VERSION
-from streamshed.network.document.document_values import changed
+from streamshed.network.document.document_run import written_run
+from streamshed.network.document.document_schema import DOCUMENT_SCHEMA, DOCUMENT_VERSION
+from streamshed.network.document.document_values import said
 from streamshed.network.document.document_written_joins import join_body, unwritable_join
 from streamshed.network.document.yaml_text import write_yaml
 from streamshed.network.model.grouping import Aggregate, GroupKey
@@ -22,18 +21,17 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation
 from streamshed.network.model.sources import FolderSource, RateSource
 from streamshed.network.model.stream import Source, Stream, default_clock
-from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD, PredictionSettings
-from streamshed.network.run.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
+from streamshed.network.run.run_settings import RunSettings
 from streamshed.network.sql.expression import parse_expression, quoted
 from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
 from streamshed.network.terms.derivation import Answered
 from streamshed.network.terms.window import WindowSpecification
-from streamshed.network.words.byte_size import format_byte_size
 from streamshed.network.words.columns import Column, format_schema
 from streamshed.network.words.duration import format_duration
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER, format_rows
 
 _Body: TypeAlias = dict[str, Any]
+_DEFINED: Mapping[str, Any] = DOCUMENT_SCHEMA["$defs"]
 
 
 def network_to_document(network: QueryNetwork, run: RunSettings | None = None) -> str:
@@ -81,8 +79,8 @@ def network_to_document(network: QueryNetwork, run: RunSettings | None = None) -
         "relations": {relation.name: _relation(relation) for relation in network.relations},
         "operators": {names[node]: _operator(node, names) for node in operators},
         "queries": {query.name: _query(query, names) for query in network.queries},
-        **changed({"max_depth": network.max_depth, "joins": network.joins}, {"max_depth": 1, "joins": False}),
-        "run": {} if run is None else _run(run),
+        **said({"max_depth": network.max_depth, "joins": network.joins}, DOCUMENT_SCHEMA),
+        "run": {} if run is None else written_run(run),
     }
     return write_yaml({key: value for key, value in document.items() if value != {}})
 
@@ -129,19 +127,16 @@ def _stream(stream: Stream) -> _Body:
     body: _Body = {"source": _source(stream.source)}
     if stream.parse is not None:
         parse = stream.parse
-        options = changed({"options": dict(parse.options)}, {"options": {}})
-        body["parse"] = {str(parse.format): parse.column, "schema": format_schema(parse.schema), **options}
+        parsed = {str(parse.format): parse.column, "schema": format_schema(parse.schema)}
+        body["parse"] = said(parsed | {"options": dict(parse.options)}, _DEFINED[f"parse_{parse.format}"])
     body["number" if stream.is_numbered else "time"] = stream.time
     if stream.watermark_microseconds:
         body["watermark"] = _length(stream.watermark_microseconds, is_numbered=stream.is_numbered)
     body["identity"] = _identity(stream.identity)
-    if stream.idle_after_microseconds is not None:
-        body["idle_after"] = format_duration(stream.idle_after_microseconds)
-    if stream.max_ahead_microseconds is not None:
-        body["max_ahead"] = format_duration(stream.max_ahead_microseconds)
-    return body | changed(
-        {"clock": stream.clock}, {"clock": default_clock(stream.name, is_numbered=stream.is_numbered)}
-    )
+    for key, length in (("idle_after", stream.idle_after_microseconds), ("max_ahead", stream.max_ahead_microseconds)):
+        body[key] = None if length is None else format_duration(length)
+    clock = default_clock(stream.name, is_numbered=stream.is_numbered)
+    return said(body | {"clock": stream.clock}, _DEFINED["stream"], clock=clock)
 
 
 def _window_length(microseconds: int, window: WindowSpecification) -> str | int:
@@ -156,10 +151,7 @@ def _source(source: Source) -> _Body:
     match source:
         case FolderSource(path, file_format, schema, options, limit):
             body = {"folder": path, "format": str(file_format), "schema": schema, "options": dict(options)}
-            return changed(
-                body | {"max_files_per_micro_batch": limit},
-                {"schema": None, "options": {}, "max_files_per_micro_batch": None},
-            )
+            return said(body | {"max_files_per_micro_batch": limit}, _DEFINED["folder"])
         case RateSource(rows_per_second):
             return {"rate": {"rows_per_second": rows_per_second}}
     raise InvalidNetworkError(f"only folders and rate sources can be written, got {source!r}")
@@ -171,7 +163,7 @@ def _identity(identity: Identity) -> str | list[str]:
 
 def _relation(relation: Relation) -> _Body:
     body = {"path": relation.source, "format": str(relation.format), "options": dict(relation.options)}
-    return changed(body | {"schema": _schema(relation.columns)}, {"schema": None, "options": {}})
+    return said(body | {"schema": _schema(relation.columns)}, _DEFINED["relation"])
 
 
 def _schema(columns: tuple[Column, ...] | None) -> str | None:
@@ -191,7 +183,7 @@ def _operator(node: Node, names: Mapping[Node, str]) -> _Body:
             return {"from": names[input], "map": {name: expression.text for name, expression in assignments}}
         case Lookup(input, relation, on, _, LookupKind.SEMIJOIN, negate):
             body = {"from": names[input], "semijoin": relation.name, "on": dict(on), "negate": negate}
-            return changed(body, {"negate": False})
+            return said(body, _DEFINED["semijoin"])
         case Lookup(input, relation, on, added):
             return {"from": names[input], "lookup": relation.name, "on": dict(on), "columns": list(added)}
         case Aggregate(input):
@@ -206,11 +198,15 @@ def _query(query: Query, names: Mapping[Node, str]) -> _Body:
     body: _Body = {"from": names[query.rows]}
     if query.aggregate is not None:
         body |= _aggregate(query.aggregate)
-    goals = {"weight": query.weight, "priority": query.priority, "mode": str(query.mode), "gaps_by": str(query.gaps_by)}
-    body |= changed(goals, {"weight": 1.0, "priority": 0, "mode": "approximate", "gaps_by": "window"})
-    if query.max_error is not None:
-        body |= {"max_error": str(query.max_error)}
-    return body if query.max_gap is None else body | {"max_gap": query.max_gap.written()}
+    goals = {
+        "weight": query.weight,
+        "priority": query.priority,
+        "mode": str(query.mode),
+        "gaps_by": str(query.gaps_by),
+        "max_error": None if query.max_error is None else str(query.max_error),
+        "max_gap": None if query.max_gap is None else query.max_gap.written(),
+    }
+    return said(body | goals, _DEFINED["query"])
 
 
 def _aggregate(aggregate: Aggregate) -> _Body:
@@ -220,13 +216,13 @@ def _aggregate(aggregate: Aggregate) -> _Body:
         "slide": window.slide_microseconds,
         "offset": window.offset_microseconds,
     }
-    lengths = changed(lengths, {"slide": window.size_microseconds, "offset": 0})
+    lengths = said(lengths, _DEFINED["window"], slide=window.size_microseconds, offset=0)
     body: _Body = {
         "window": {key: _window_length(length, window) for key, length in lengths.items()},
         "by": [_key(key) for key in aggregate.keys],
         "aggregates": {name: _answered(answer) for name, answer in aggregate.aggregates},
     }
-    return changed(body, {"by": []})
+    return said(body, _DEFINED["aggregate"])
 
 
 def _answered(answer: Answered) -> str | _Body:
@@ -241,40 +237,3 @@ def _key(key: GroupKey) -> str | dict[str, str]:
     """A column by its name alone, other keys with their SQL."""
     is_column = key.expression == parse_expression(quoted(key.name))
     return key.name if is_column else {key.name: key.expression.text}
-
-
-def _run(run: RunSettings) -> _Body:
-    lengths = {"trigger": run.trigger_microseconds, "latency": run.latency_microseconds}
-    body = {key: format_duration(length) for key, length in lengths.items() if length is not None}
-    return {
-        **body,
-        "headroom": run.headroom,
-        "policy": run.policy,
-        **({"fudge": run.fudge} if run.fudge else {}),
-        **changed({"statistics": run.statistics}, {"statistics": None}),
-        **changed({"checkpoint": run.checkpoint}, {"checkpoint": None}),
-        "sink": _sink(run.sink),
-        **({} if run.predictions is None else {"predictions": _predictions(run.predictions)}),
-        "advisory": run.advisory,
-        "unscalable": run.unscalable,
-        "confidence": run.confidence,
-        **({} if run.state_limit_bytes is None else {"state_limit": format_byte_size(run.state_limit_bytes)}),
-        **({} if run.elastic is None else {"elastic": written_elastic(run.elastic)}),
-        **changed({"publish_needs": run.publish_needs}, {"publish_needs": None}),
-        **({"feeds": written_feeds(run.feeds)} if run.feeds else {}),
-    }
-
-
-def _predictions(predictions: PredictionSettings) -> dict[str, str]:
-    changes = changed({"method": predictions.method}, {"method": DEFAULT_PREDICTION_METHOD})
-    return {"parquet": predictions.path, **changes}
-
-
-def _sink(sink: Sink) -> str | dict[str, str]:
-    match sink:
-        case ParquetSink(path):
-            return {"parquet": path}
-        case MemorySink(name):
-            return {"memory": name}
-        case ConsoleSink():
-            return "console"

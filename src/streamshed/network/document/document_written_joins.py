@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
-from streamshed.network.document.document_values import changed
+from streamshed.network.document.document_values import said
+from streamshed.network.document.schema_operators import JOIN
 from streamshed.network.model.join_source import JoinSource, default_prefix
 from streamshed.network.model.node import Node
 from streamshed.network.terms.join_condition import (
@@ -13,13 +14,7 @@ from streamshed.network.terms.join_condition import (
     PairFunction,
     WeightedItems,
 )
-from streamshed.network.terms.join_shedding import (
-    DEFAULT_JOIN_POLICY_NAME,
-    DEFAULT_SAMPLING,
-    JOIN_SIDES,
-    JoinMode,
-    JoinShedding,
-)
+from streamshed.network.terms.join_shedding import JoinShedding
 from streamshed.network.words.byte_size import format_byte_size
 from streamshed.network.words.duration import format_duration
 
@@ -57,12 +52,8 @@ def join_body(join: JoinSource, names: Mapping[Node, str]) -> dict[str, Any]:
         "prefixes": [*join.prefixes],
         "time": join.time,
     }
-    defaults = {
-        "basic_window": None,
-        "prefixes": [default_prefix(join.left), default_prefix(join.right)],
-        "time": "time",
-    }
-    return changed(body, defaults) | _shedding(join.shedding)
+    prefixes = [default_prefix(join.left), default_prefix(join.right)]
+    return said(body | _shedding(join.shedding), JOIN, prefixes=prefixes)
 
 
 def _condition(condition: JoinCondition) -> dict[str, Any]:
@@ -71,17 +62,22 @@ def _condition(condition: JoinCondition) -> dict[str, Any]:
             same = [left for left, right in pairs if left == right]
             return {"on": (same[0] if len(same) == 1 else same) if len(same) == len(pairs) else dict(pairs)}
         case CommonItems(left, right, common):
-            return {"overlap": changed({"left": left, "right": right, "at_least": common}, {"right": left})}
+            return {"overlap": _sets(left, right, common)}
         case WeightedItems(left, right, product):
-            return {"inner_product": changed({"left": left, "right": right, "at_least": product}, {"right": left})}
+            return {"inner_product": _sets(left, right, product)}
         case PairFunction(function):
             return {"pairs_where": function.name}
         case _:
             assert_never(condition)
 
 
+def _sets(left: str, right: str, at_least: float) -> dict[str, Any]:
+    same = {} if left == right else {"right": right}
+    return {"left": left, **same, "at_least": at_least}
+
+
 def _shedding(shedding: JoinShedding) -> dict[str, Any]:
-    settings = {
+    return {
         "mode": str(shedding.mode),
         "policy": shedding.policy,
         "weight": None if shedding.weight is None else shedding.weight.text,
@@ -89,12 +85,3 @@ def _shedding(shedding: JoinShedding) -> dict[str, Any]:
         "sampling": shedding.sampling,
         "sampled_side": shedding.sampled_side,
     }
-    defaults = {
-        "mode": str(JoinMode.SUBSET),
-        "policy": DEFAULT_JOIN_POLICY_NAME,
-        "weight": None,
-        "memory": None,
-        "sampling": DEFAULT_SAMPLING,
-        "sampled_side": JOIN_SIDES[0],
-    }
-    return changed(settings, defaults)

@@ -1,6 +1,13 @@
 """Operators and queries in the network document, as JSON Schema."""
 
-from streamshed.network.document.schema_forms import (
+from streamshed.network.terms.join_shedding import (
+    DEFAULT_JOIN_POLICY_NAME,
+    DEFAULT_SAMPLING,
+    JOIN_POLICY_NAMES,
+    JOIN_SIDES,
+    JoinMode,
+)
+from streamshed.network.words.schema_forms import (
     Schema,
     by_name,
     choice,
@@ -14,13 +21,6 @@ from streamshed.network.document.schema_forms import (
     sql,
     text,
     whole_number,
-)
-from streamshed.network.terms.join_shedding import (
-    DEFAULT_JOIN_POLICY_NAME,
-    DEFAULT_SAMPLING,
-    JOIN_POLICY_NAMES,
-    JOIN_SIDES,
-    JoinMode,
 )
 
 FROM = text("The stream or operator whose rows come in.", examples=["packets"])

@@ -1,6 +1,6 @@
 """Streams and stored relations in the network document, as JSON Schema."""
 
-from streamshed.network.document.schema_forms import (
+from streamshed.network.words.schema_forms import (
     Schema,
     by_name,
     choice,

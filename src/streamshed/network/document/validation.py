@@ -3,16 +3,16 @@
 import os
 from pathlib import Path
 
+from streamshed.errors import DocumentProblem
 from streamshed.network.document.document_reader import read_document
 from streamshed.network.document.document_sql import ExpressionChecker
-from streamshed.network.words.document_problem import Problem
 
-__all__ = ["ExpressionChecker", "Problem", "validate_document"]
+__all__ = ["DocumentProblem", "ExpressionChecker", "validate_document"]
 
 
 def validate_document(
     text: str, *, expression_checker: ExpressionChecker | None = None, folder: str | os.PathLike[str] = "."
-) -> tuple[Problem, ...]:
+) -> tuple[DocumentProblem, ...]:
     """Find all problems of a document.
 
     Neither Spark nor the sources' folders are needed, except for Parquet folders without a schema, whose

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from streamshed.errors import Problem
 from streamshed.network.model.node import Node
 from streamshed.network.model.operators import Operator, last_aggregate, place
 from streamshed.network.sql.expression import Expression, parse_expression, quoted
@@ -297,16 +298,16 @@ def _key_problem(key: object) -> str:
 def _name_problems(aggregate: Aggregate) -> Iterator[str]:
     if not aggregate.aggregates:
         yield 'nothing to aggregate, write a name and a call, such as agg(n="count(*)")'
-    for kind, names in (
-        ("key", [key.name for key in aggregate.keys]),
-        ("aggregate", [name for name, _ in aggregate.aggregates]),
+    for kind, part, names in (
+        ("key", "by", [key.name for key in aggregate.keys]),
+        ("aggregate", "aggregates", [name for name, _ in aggregate.aggregates]),
     ):
         seen: set[str] = set()
         for name in names:
             if kind == "aggregate" and (problem := name_problem(kind, name)) is not None:
                 yield problem
             if name.lower() in seen:
-                yield f'the {kind} "{name}" is given twice'
+                yield Problem(f'the {kind} "{name}" is given twice', element=part)
             seen.add(name.lower())
     keys, calls = [key.name for key in aggregate.keys], [name for name, _ in aggregate.aggregates]
     yield from view_problems(keys, calls, is_numbered=aggregate.over.is_numbered)
@@ -314,7 +315,9 @@ def _name_problems(aggregate: Aggregate) -> Iterator[str]:
 
 def _type_problems(aggregate: Aggregate) -> Iterator[str]:
     columns = aggregate.input.columns
-    yield from filter(None, (key_problem(key.name, key.expression, columns) for key in aggregate.keys))
+    for key in aggregate.keys:
+        if (problem := key_problem(key.name, key.expression, columns)) is not None:
+            yield Problem.of(problem, element="by")
     yield from filter(None, (aggregate_problem(name, call, columns) for name, call in aggregate.calls))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, closest_name
 from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, OutsideSource, RateSource
 from streamshed.network.words.columns import Column
 from streamshed.network.words.given import given_names
@@ -55,10 +55,9 @@ def row_identity(declared: str | Sequence[str] | None, source: OutsideSource, co
         return Identity(IdentityKind.COLUMNS, given_names("an identity", declared))
     if declared in {IdentityKind.FILE_ROW, IdentityKind.NONE}:
         return Identity(IdentityKind(declared))
-    raise InvalidNetworkError(
-        f'an identity is a list of columns, "file_row" or "none", got "{declared}"'
-        f"{near_miss(declared, ('file_row', 'none'))}: for one column write ['{declared}']"
-    )
+    says = f"""an identity is "file_row", "none" or a list of columns: for one column write ['{declared}']"""
+    near_miss = closest_name(declared, ("file_row", "none"))
+    raise InvalidNetworkError(Problem(says, got=f'"{declared}"', near_miss=near_miss))
 
 
 def _default_identity(source: OutsideSource, columns: tuple[Column, ...]) -> Identity:

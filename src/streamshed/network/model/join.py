@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import InvalidNetworkError, Problem
 from streamshed.network.model.answer_side import side_time
 from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.join_source import JoinSource, default_prefix
@@ -45,7 +45,7 @@ def make_joined(  # noqa: PLR0913 - as `Node.join`
 ) -> Stream:
     """Join two streams; see `Node.join`."""
     if not is_a(right, Node):
-        raise InvalidNetworkError(f"a join needs a stream, or what operators make of one, got {right!r}")
+        raise InvalidNetworkError(Problem("a join needs a stream, or what operators make of one", got=repr(right)))
     named = f"{left.stream.name}_{right.stream.name}" if name is None else name
     problems = Problems(f'stream "{named}"')
     condition = problems.attempt(lambda: join_condition(on))
@@ -110,7 +110,10 @@ def _windows(within: str | Sequence[str]) -> tuple[int, int]:
         given = tuple(within)
     if len(given) != 2:
         raise InvalidNetworkError(
-            f'within is a time such as "30 seconds", or two: how long left rows wait, and right ones, got {within!r}'
+            Problem(
+                'within is a time such as "30 seconds", or two: how long left rows wait, and right ones',
+                got=repr(within),
+            )
         )
     left, right = map(parse_duration, given)
     return left, right
@@ -121,7 +124,7 @@ def _prefixes(prefixes: Sequence[str] | None, left: Node, right: Node) -> tuple[
         return default_prefix(left), default_prefix(right)
     are_two = is_a(prefixes, Sequence) and not isinstance(prefixes, str) and len(prefixes) == 2
     if not are_two or not all(isinstance(one, str) for one in prefixes):
-        raise InvalidNetworkError(f'prefixes are two, such as ("left_", "right_"), got {prefixes!r}')
+        raise InvalidNetworkError(Problem('prefixes are two, such as ("left_", "right_")', got=repr(prefixes)))
     return prefixes[0], prefixes[1]
 
 

@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from streamshed.errors import InvalidExpressionError
+from streamshed.errors import InvalidExpressionError, Problem
 from streamshed.network.model.node import Node
 from streamshed.network.sql.expression import Expression
 from streamshed.network.sql.weight_parts import weight_parts
 from streamshed.network.terms.declared_types import declared_type, is_numeric
 from streamshed.network.terms.join_condition import CommonItems, EqualColumns, JoinCondition, WeightedItems
-from streamshed.network.terms.join_shedding import PartProblem
 from streamshed.network.terms.problems import column_problems, unknown_column
 from streamshed.network.words.columns import Column, declared_name, duplicate_names
 from streamshed.network.words.given import is_filled_text
@@ -39,110 +38,125 @@ def side_columns(left: Node, right: Node, prefixes: tuple[str, str]) -> tuple[tu
     return tuple(left_columns), tuple(right_columns)
 
 
-def side_problems(left: Node | None, right: Node | None) -> Iterator[PartProblem]:
+def side_problems(left: Node | None, right: Node | None) -> Iterator[Problem]:
     """Tell what cannot be joined; None: it is not known."""
     from streamshed.network.model.answer_side import answer_side_problems
 
-    for name, side in (("left", left), ("right", right)):
+    for name, side, key in (("left", left, "from"), ("right", right, "join")):
         if side is None:
             continue
         if side.stream.joined is not None:
             joined = side.stream.name
             wanted = "only rows of a source can be joined, or answers of windows over them"
-            yield name, f'its {name} side is made of rows of the join "{joined}": {wanted}'
+            yield Problem(f'its {name} side is made of rows of the join "{joined}": {wanted}', element=key)
         elif side.stream.is_numbered:
-            yield name, f'its {name} side "{side.stream.name}" has numbers, but rows are joined by their time'
+            says = f'its {name} side "{side.stream.name}" has numbers, but rows are joined by their time'
+            yield Problem(says, key)
         else:
-            yield from ((name, problem) for problem in answer_side_problems(name, side))
+            yield from (Problem.of(problem, element=key) for problem in answer_side_problems(name, side))
     if left is None or right is None or left.stream.is_numbered or right.stream.is_numbered:
         return
     if left.stream.clock != right.stream.clock:
         clocks = f'"{left.stream.clock}" and "{right.stream.clock}"'
-        yield "right", f"its sides have the clocks {clocks}: streams that are joined share one, clock=... of the stream"
+        yield Problem(
+            f"its sides have the clocks {clocks}: streams that are joined share one, clock=... of the stream",
+            element="join",
+        )
 
 
-def sampling_problems(left: Node, right: Node, *, is_sampled: bool) -> Iterator[PartProblem]:
+def sampling_problems(left: Node, right: Node, *, is_sampled: bool) -> Iterator[Problem]:
     """Tell if rows of a side cannot be drawn."""
     from streamshed.network.model.answer_side import sampled_answers_problems
 
-    yield from (("mode", problem) for problem in sampled_answers_problems(left, right, is_sampled=is_sampled))
+    for problem in sampled_answers_problems(left, right, is_sampled=is_sampled):
+        yield Problem.of(problem, element="mode")
 
 
-def window_problems(left_microseconds: int, right_microseconds: int) -> Iterator[PartProblem]:
+def window_problems(left_microseconds: int, right_microseconds: int) -> Iterator[Problem]:
     """Tell if windows cannot be."""
     lengths = (left_microseconds, right_microseconds)
     if min(lengths) < 0:
-        yield "within", f"within cannot be negative, got {lengths[0]} and {lengths[1]} microseconds"
+        given = f"{lengths[0]} and {lengths[1]} microseconds"
+        yield Problem("within cannot be negative", got=given, element="within")
     elif not sum(lengths):
-        yield "within", "within is 0 on both sides: nothing but equal times would join"
+        yield Problem("within is 0 on both sides: nothing but equal times would join", element="within")
 
 
-def basic_window_problems(basic_microseconds: int) -> Iterator[PartProblem]:
+def basic_window_problems(basic_microseconds: int) -> Iterator[Problem]:
     """Tell if a basic window cannot be."""
     if basic_microseconds <= 0:
-        yield "basic_window", f"its basic window is {basic_microseconds} microseconds, expected more than 0"
+        yield Problem(
+            f"its basic window is {basic_microseconds} microseconds, expected more than 0", element="basic_window"
+        )
 
 
-def condition_problems(condition: JoinCondition, left: Node, right: Node) -> Iterator[PartProblem]:
+def condition_problems(condition: JoinCondition, left: Node, right: Node) -> Iterator[Problem]:
     """Tell if a condition cannot be: columns that do not exist, or cannot be compared."""
     for kind, names, node in (("left", condition.left, left), ("right", condition.right, right)):
         for name in names:
             if declared_name(name, node.columns) is None:
-                yield "on", f"its {kind} side: {unknown_column(name, node.columns)}"
+                yield Problem.of(unknown_column(name, node.columns), lead=f"its {kind} side", element="on")
     for mine, theirs in zip(condition.left, condition.right, strict=True):
         types = [_type(mine, left), _type(theirs, right)]
         if len({_kind(one) for one in types if one is not None}) > 1:
-            yield "on", f'it compares "{mine}", a {types[0]}, with "{theirs}", a {types[1]}: cast one of them in a map'
+            yield Problem(
+                f'it compares "{mine}", a {types[0]}, with "{theirs}", a {types[1]}: cast one of them in a map',
+                element="on",
+            )
         what, wanted = _SETS.get(type(condition), ("", ("",)))
         for name, kind_of in ((mine, types[0]), (theirs, types[1])):
             if kind_of is not None and not kind_of.startswith(wanted):
-                yield "on", f'"{name}" is a {kind_of}, expected {what}'
+                yield Problem(f'"{name}" is a {kind_of}, expected {what}', element="on")
             if isinstance(condition, EqualColumns) and kind_of is not None and kind_of.startswith(_NO_KEYS):
                 what = "numbers, texts, bytes, times or truth values"
-                yield "on", f'"{name}" is a {kind_of}, but keys are {what}: name a field or element of it?'
+                yield Problem(
+                    f'"{name}" is a {kind_of}, but keys are {what}: name a field or element of it?', element="on"
+                )
 
 
-def name_problems(left: Node, right: Node, prefixes: tuple[str, str], time: str) -> Iterator[PartProblem]:
+def name_problems(left: Node, right: Node, prefixes: tuple[str, str], time: str) -> Iterator[Problem]:
     """Tell if columns of results cannot have their names."""
     unusable = [prefix for prefix in prefixes if not _PREFIX.fullmatch(prefix)]
     for prefix in unusable:
-        yield (
-            "prefixes",
+        yield Problem(
             f'no name of a column can begin with the prefix "{prefix}": use letters, digits and _, a letter first',
+            element="prefixes",
         )
     if not is_filled_text(time):
-        yield "time", f"its time is the name of a column, got {time!r}"
+        yield Problem("its time is the name of a column", got=repr(time), element="time")
         return
     if is_reserved(time):
-        yield "time", f'its time cannot be named "{time}": names that begin with two underscores are taken'
+        yield Problem(
+            f'its time cannot be named "{time}": names that begin with two underscores are taken', element="time"
+        )
     if unusable or is_reserved(time):
         return
     if prefixes[0].lower() == prefixes[1].lower():
         others = 'prefixes=("left_", "right_") or others that differ'
-        yield "prefixes", f'the columns of both sides would begin with "{prefixes[0]}": write {others}'
+        yield Problem(f'the columns of both sides would begin with "{prefixes[0]}": write {others}', element="prefixes")
         return
     for problem in duplicate_names(column.name for column in joined_columns(left, right, prefixes, time)):
-        yield "prefixes", f"{problem}: choose others, prefixes=(...) or time=..."
+        yield Problem(f"{problem}: choose others, prefixes=(...) or time=...", element="prefixes")
 
 
 def weight_problems(
     weight: Expression | None, left: Node, right: Node, prefixes: tuple[str, str], time: str
-) -> Iterator[PartProblem]:
+) -> Iterator[Problem]:
     """Tell if results cannot be worth what is said."""
     if weight is None:
         return
     types = {column.name: column.type for column in joined_columns(left, right, prefixes, time)}
     unknown = list(column_problems(weight, types))
     for problem in unknown:
-        yield "weight", f"its weight: {problem}"
+        yield Problem.of(problem, lead="its weight", element="weight")
     kind = declared_type(weight, types)
     if kind is not None and not is_numeric(kind):
-        yield "weight", f'its weight "{weight}" is a {kind}, expected a number'
+        yield Problem(f'its weight "{weight}" is a {kind}, expected a number', element="weight")
     elif not unknown:
         try:
             weight_parts(weight, *side_columns(left, right, prefixes))
         except InvalidExpressionError as error:
-            yield "weight", f"its weight: {error}"
+            yield Problem.of(error.problems[0], lead="its weight", element="weight")
 
 
 def _type(name: str, node: Node) -> str | None:

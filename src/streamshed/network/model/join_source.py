@@ -74,10 +74,11 @@ class JoinSource:
             name_problems(self.left, self.right, self.prefixes, self.time),
             sampling_problems(self.left, self.right, is_sampled=self.is_sampled),
         )
-        problems.add_all(sentence for part in parts for _, sentence in part)
+        for part in parts:
+            problems.add_all(part)
         problems.raise_if_any()
         weighed = (self.shedding.weight, self.left, self.right, self.prefixes, self.time)
-        problems.add_all(sentence for _, sentence in weight_problems(*weighed))
+        problems.add_all(weight_problems(*weighed))
         problems.raise_if_any()
         object.__setattr__(self, "condition", _declared(self.condition, self.left.columns, self.right.columns))
         if self.shedding.weight is not None:

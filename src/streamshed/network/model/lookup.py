@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
 
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import InvalidNetworkError, Problem
 from streamshed.network.model.node import Node
 from streamshed.network.model.operators import Operator, place
 from streamshed.network.model.relation import Relation
@@ -109,7 +109,7 @@ def make_semijoin(
     """Add a semijoin below a node; see `Node.semijoin`."""
     problems = Problems(place(node, "semijoin"))
     if not is_a(negate, bool):
-        problems.add(f"negate must be True or False, got {negate!r}")
+        problems.add(Problem("negate must be True or False", got=repr(negate)))
     pairs = problems.require(lambda: _pairs(relation, on))
     problems.raise_if_any()
     return Lookup(node, relation, pairs, (), LookupKind.SEMIJOIN, negate)
@@ -127,7 +127,7 @@ def _pairs(relation: object, on: str | Sequence[str] | Mapping[str, str]) -> tup
     pairs = tuple((ours, theirs) for ours, theirs in given if isinstance(ours, str) and isinstance(theirs, str))
     if len(pairs) < len(given):
         raise InvalidNetworkError(
-            f"on is a column, a list of columns or {{column of the stream: column of the relation}}, got {on!r}"
+            Problem("on is a column, a list of columns or {column of the stream: column of the relation}", got=repr(on))
         )
     return pairs
 
@@ -138,15 +138,15 @@ def _key_problems(lookup: Lookup) -> Iterator[str]:
     types = lookup.relation.types
     for ours, theirs in lookup.on:
         if declared_name(ours, lookup.input.columns) is None:
-            yield f"its key in the stream: {unknown_column(ours, lookup.input.columns)}"
+            yield Problem.of(unknown_column(ours, lookup.input.columns), lead="its key in the stream")
         if types is not None and declared_name(theirs, types) is None:
-            yield f"its key in the relation: {unknown_column(theirs, types)}"
+            yield Problem.of(unknown_column(theirs, types), lead="its key in the relation")
 
 
 def _column_problems(lookup: Lookup) -> Iterator[str]:
     if lookup.kind is LookupKind.SEMIJOIN:
         if lookup.columns_added:
-            yield f"a semijoin adds no columns, got {', '.join(lookup.columns_added)}"
+            yield Problem("a semijoin adds no columns", got=", ".join(lookup.columns_added))
         return
     if lookup.negate:
         yield "only a semijoin can be negated: a row without a partner has no columns to add"
@@ -156,7 +156,7 @@ def _column_problems(lookup: Lookup) -> Iterator[str]:
     seen: set[str] = set()
     for name in lookup.columns_added:
         if types is not None and declared_name(name, types) is None:
-            yield f"what it adds: {unknown_column(name, types)}"
+            yield Problem.of(unknown_column(name, types), lead="what it adds")
         elif name.lower() in seen:
             yield f'adds "{name}" twice'
         elif (present := declared_name(name, lookup.input.columns)) is not None:

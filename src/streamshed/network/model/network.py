@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import InvalidNetworkError, Problem
 from streamshed.network.model.foundation import chains
 from streamshed.network.model.lookup import Lookup
 from streamshed.network.model.node import Node
@@ -190,9 +190,9 @@ def _setting_problems(network: QueryNetwork) -> Iterator[str]:
     if not network.queries:
         yield "a network needs at least one query"
     if not is_whole_number(network.max_depth, at_least=1):
-        yield f"max_depth must be a whole number of at least 1, got {network.max_depth!r}"
+        yield Problem("max_depth must be a whole number of at least 1", got=repr(network.max_depth))
     if not is_a(network.joins, bool):
-        yield f"joins must be True or False, got {network.joins!r}"
+        yield Problem("joins must be True or False", got=repr(network.joins))
 
 
 def _query_problems(queries: tuple[Query, ...]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import InvalidNetworkError, Problem
 from streamshed.network.model.node import Node
 from streamshed.network.sql.expression import Expression, conjuncts, parse_expression
 from streamshed.network.terms.declared_types import declared_type
@@ -164,7 +164,7 @@ class Apply(Operator):
             if declared_name(name, self.input.columns) is None
         )
         if not is_filled_text(self.into):
-            problems.add(f"the column for the result is text that is not empty, got {self.into!r}")
+            problems.add(Problem("the column for the result is text that is not empty", got=repr(self.into)))
         else:
             problems.add_all(written_problems(self.into, self.input))
         returns = problems.attempt(lambda: normal_type(self.returns))

@@ -8,7 +8,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import cast
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.model.gaps_by_group import by_group_problems
 from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.node import Node
@@ -71,11 +71,13 @@ class Query:
         if (problem := name_problem("query", self.name)) is not None:
             problems.add(problem)
         if not is_a(self.node, Node):
-            problems.add(f"it asks for rows of a node, or for the answers of .window(...).agg(...), got {self.node!r}")
+            problems.add(
+                Problem("it asks for rows of a node, or for the answers of .window(...).agg(...)", got=repr(self.node))
+            )
         if not is_number(self.weight) or not _is_weight(self.weight):
-            problems.add(f"its weight must be a finite number of at least 0, got {self.weight!r}")
+            problems.add(Problem("its weight must be a finite number of at least 0", got=repr(self.weight)))
         if not is_whole_number(self.priority):
-            problems.add(f"its priority must be a whole number, got {self.priority!r}")
+            problems.add(Problem("its priority must be a whole number", got=repr(self.priority)))
         mode = problems.attempt(lambda: _mode(self.mode))
         goal = None if self.max_error is None else problems.attempt(lambda: error_goal(self.max_error))
         if goal is not None and mode is not None and mode is not AnswerMode.APPROXIMATE:
@@ -130,7 +132,7 @@ class Query:
         if self._asks_for_rows:
             yield "max_gap is for aggregates, but it asks for the rows themselves"
         elif isinstance(self.node, Aggregate) and self.node.over.is_numbered and gap.windows is None:
-            yield f"its windows lie along numbers: max_gap is a number of windows, got {gap}"
+            yield Problem("its windows lie along numbers: max_gap is a number of windows", got=str(gap))
 
     def _by_group_problems(self, by: GapsBy | None, mode: AnswerMode | None) -> Iterator[str]:
         if by is not GapsBy.GROUP:
@@ -257,6 +259,4 @@ def _mode(mode: AnswerMode | str) -> AnswerMode:
     try:
         return AnswerMode(mode)
     except ValueError as error:
-        raise InvalidNetworkError(
-            f'unknown mode "{mode}", known are: {", ".join(AnswerMode)}{near_miss(str(mode), AnswerMode)}'
-        ) from error
+        raise InvalidNetworkError(unknown_name("mode", mode, AnswerMode)) from error

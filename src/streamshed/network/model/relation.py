@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 
-from streamshed.errors import InvalidNetworkError, SourceUnavailableError
+from streamshed.errors import InvalidNetworkError, Problem, SourceUnavailableError
 from streamshed.network.model.relation_options import check_options
 from streamshed.network.model.sources import DataFrameSource, FileFormat, file_format
 from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
@@ -37,9 +37,10 @@ class Relation:
     def __post_init__(self) -> None:
         check_name("relation", self.name)
         if isinstance(self.source, str) != (self.format is not None):
-            raise InvalidNetworkError(f'relation "{self.name}": a path needs a format, and a DataFrame has none')
+            says = "a path needs a format, and a DataFrame has none"
+            raise InvalidNetworkError(Problem(says, subject=self._subject))
         if problems := duplicate_names(column.name for column in self.columns or ()):
-            raise InvalidNetworkError(*(f'relation "{self.name}": {problem}' for problem in problems))
+            raise InvalidNetworkError(*(Problem.of(problem, subject=self._subject) for problem in problems))
         if self.format is not None:
             self._check_files(self.format)
 
@@ -54,16 +55,20 @@ class Relation:
         """Leave out what is cached."""
         return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
 
+    @property
+    def _subject(self) -> str:
+        return f'relation "{self.name}"'
+
     def _check_files(self, kind: FileFormat) -> None:
         try:
             check_options(kind, dict(self.options))
         except InvalidNetworkError as error:
-            raise InvalidNetworkError(*(f'relation "{self.name}": {problem}' for problem in error.problems)) from error
+            problems = (Problem.of(problem, subject=self._subject) for problem in error.problems)
+            raise InvalidNetworkError(*problems) from error
         if kind is FileFormat.TEXT and [column.type for column in self.columns or ()] != ["string"]:
-            raise InvalidNetworkError(
-                f'relation "{self.name}": a text file is one column of type string, got the schema'
-                f' "{format_schema(self.columns or ())}"'
-            )
+            schema = f'the schema "{format_schema(self.columns or ())}"'
+            says = "a text file is one column of type string"
+            raise InvalidNetworkError(Problem(says, got=schema, subject=self._subject))
 
 
 @with_advice

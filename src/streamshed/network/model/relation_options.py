@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, closest_name
 from streamshed.network.model.sources import FileFormat
 
 _TRUTHS = {"true": True, "false": False}
@@ -39,9 +39,9 @@ def csv_layout(options: Mapping[str, str]) -> CsvLayout:
     separator = "\t" if separator == _TAB else separator
     problems = []
     if header.lower() not in _TRUTHS:
-        problems.append(f'the option "header" is true or false, got {header!r}')
+        problems.append(Problem('the option "header" is true or false', got=repr(header)))
     if len(separator) != 1:
-        problems.append(f"the separator is one character, got {separator!r}")
+        problems.append(Problem("the separator is one character", got=repr(separator)))
     if problems:
         raise InvalidNetworkError(*problems)
     return CsvLayout(_TRUTHS[header.lower()], separator)
@@ -66,7 +66,12 @@ def check_options(kind: FileFormat, options: Mapping[str, str]) -> None:
     unknown = [name for name in options if name.lower() not in option_names]
     if unknown:
         raise InvalidNetworkError(
-            *(f'unknown option "{name}" of a {kind} relation, {has}{near_miss(name, option_names)}' for name in unknown)
+            *(
+                Problem(
+                    f'unknown option "{name}" of a {kind} relation, {has}', near_miss=closest_name(name, option_names)
+                )
+                for name in unknown
+            )
         )
     if kind is FileFormat.CSV:
         csv_layout(options)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, closest_name
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.node import Node
 from streamshed.network.model.stream import Stream
@@ -95,8 +95,9 @@ def rendered(network: QueryNetwork, form: str = "text") -> str:
         └─ query rows
     """
     if form not in _FORMS:
-        close = near_miss(str(form), _FORMS)
-        raise InvalidNetworkError(f'a network is drawn as {", ".join(_FORMS)}, got "{form}"{close}')
+        near_miss = closest_name(str(form), _FORMS)
+        problem = Problem(f"a network is drawn as {', '.join(_FORMS)}", got=f'"{form}"', near_miss=near_miss)
+        raise InvalidNetworkError(problem)
     return _FORMS[form](snapshot(network))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.words.given import given_options, is_a, is_whole_number
 from streamshed.network.words.keywords import with_advice
@@ -47,16 +47,14 @@ class FolderSource:
         object.__setattr__(self, "options", tuple(sorted(self.options)))
         limit = self.max_files_per_micro_batch
         if limit is not None and not is_whole_number(limit, at_least=1):
-            raise InvalidNetworkError(
-                f'folder "{self.path}": max_files_per_micro_batch must be at least 1, got {limit!r}'
-            )
+            says = "max_files_per_micro_batch must be at least 1"
+            raise InvalidNetworkError(Problem(says, got=repr(limit), subject=f'folder "{self.path}"'))
         schema = "value string" if self.schema is None and self.format is FileFormat.TEXT else self.schema
         if schema is not None:
             object.__setattr__(self, "schema", format_schema(parse_schema(schema)))
         elif self.format is not FileFormat.PARQUET:
-            raise InvalidNetworkError(
-                f'folder "{self.path}": {self.format} files need a schema, such as "ts timestamp, size int"'
-            )
+            says = f'{self.format} files need a schema, such as "ts timestamp, size int"'
+            raise InvalidNetworkError(Problem(says, subject=f'folder "{self.path}"'))
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -80,7 +78,7 @@ class RateSource:
 
     def __post_init__(self) -> None:
         if not is_whole_number(self.rows_per_second, at_least=1):
-            raise InvalidNetworkError(f"rows_per_second must be at least 1, got {self.rows_per_second!r}")
+            raise InvalidNetworkError(Problem("rows_per_second must be at least 1", got=repr(self.rows_per_second)))
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -159,7 +157,7 @@ def folder(
         Column(name='size', type='int')
     """
     if not is_a(path, str, os.PathLike):
-        raise InvalidNetworkError(f'a folder is a path such as "data/packets", got {path!r}')
+        raise InvalidNetworkError(Problem('a folder is a path such as "data/packets"', got=repr(path)))
     reader_options = given_options(options)
     return FolderSource(os.fspath(path), file_format(format), schema, reader_options, max_files_per_micro_batch)
 
@@ -182,10 +180,7 @@ def file_format(name: str) -> FileFormat:
     try:
         return FileFormat(name)
     except ValueError as error:
-        format_names = ", ".join(FileFormat)
-        raise InvalidNetworkError(
-            f'unknown file format "{name}", known are: {format_names}{near_miss(str(name), FileFormat)}'
-        ) from error
+        raise InvalidNetworkError(unknown_name("file format", name, FileFormat)) from error
 
 
 def as_source(source: object) -> OutsideSource:

@@ -7,6 +7,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
 
+from streamshed.errors import Problem
 from streamshed.network.model.identity import Identity, IdentityKind, row_identity
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.node import Node
@@ -63,16 +64,19 @@ class Stream(Node):
 
     def __post_init__(self) -> None:
         problems = Problems(f'stream "{self.name}"')
-        problems.add_all(filter(None, (name_problem("stream", self.name), name_problem("clock", self.clock))))
-        problems.add_all(duplicate_names(self.columns))
+        problems.add_all(stream_name_problems(self.name, self.clock))
+        part = "source" if self.parse is None else "parse.schema"
+        problems.add_all(Problem(says, part) for says in duplicate_names(self.columns))
         problems.add_all(_reserved_problems(self))
         problems.add_all(_parse_problems(self))
-        problems.add_all(attribute_problems(self.time, self.columns, is_numbered=self.is_numbered))
+        attribute = "number" if self.is_numbered else "time"
+        along = attribute_problems(self.time, self.columns, is_numbered=self.is_numbered)
+        problems.add_all(Problem.of(problem, attribute) for problem in along)
         problems.add_all(_identity_problems(self))
         if self.watermark_microseconds < 0:
-            problems.add(f"the watermark cannot be negative, got {self.watermark_microseconds} microseconds")
+            problems.add(Problem("the watermark cannot be negative", got=f"{self.watermark_microseconds} microseconds"))
         if self.idle_after_microseconds is not None and self.idle_after_microseconds <= 0:
-            problems.add("idle_after must be longer than nothing")
+            problems.add(Problem("idle_after must be longer than nothing", element="idle_after"))
         problems.add_all(_ahead_problems(self))
         problems.raise_if_any()
         object.__setattr__(self, "time", self.attribute.text)
@@ -230,7 +234,7 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
     ahead = None if max_ahead is None else problems.attempt(lambda: parse_duration(max_ahead))
     problems.add_all(_attribute_problems(time, number))
     if not (parse is None or is_a(parse, Parse)):
-        problems.add(f'how it is parsed is parse_json("column", "schema") or parse_csv(...), got {parse!r}')
+        problems.add(Problem('how it is parsed is parse_json("column", "schema") or parse_csv(...)', got=repr(parse)))
     known_source = problems.require(lambda: as_source(source))
     columns = known_source.columns
     chosen = problems.require(lambda: row_identity(identity, known_source, columns))
@@ -257,71 +261,76 @@ def default_clock(name: str, *, is_numbered: bool) -> str:
     return name if is_numbered else "time"
 
 
+def stream_name_problems(name: str, clock: str) -> Iterator[Problem]:
+    """Tell if a stream, or its clock, cannot have its name."""
+    for problem, element in ((name_problem("stream", name), ""), (name_problem("clock", clock), "clock")):
+        if problem is not None:
+            yield Problem.of(problem, element)
+
+
 def _attribute_problems(time: object, number: object) -> Iterator[str]:
     if (time is None) == (number is None):
         yield 'it needs either a time or a number: time="column", or number="column" for windows along whole numbers'
     for kind, name in (("time", time), ("number", number)):
         if name is not None and not is_filled_text(name):
             what = "a column, or an expression" if kind == "time" else "the name of a column"
-            yield f"its {kind} is {what}, got {name!r}"
+            yield Problem(f"its {kind} is {what}", got=repr(name))
 
 
-def _reserved_problems(stream: Stream) -> Iterator[str]:
+def _reserved_problems(stream: Stream) -> Iterator[Problem]:
     is_frame = isinstance(stream.source, DataFrameSource)
     way_out = "rename it (.withColumnRenamed)" if is_frame else "rename it, or leave it out of the schema"
     for column in stream.schema:
         if (problem := reserved_problem("column", column.name, way_out)) is not None:
-            yield f"its source: {problem}"
+            yield Problem.of(problem, lead="its source", element="source")
     for column in stream.parse.schema if stream.parse else ():
         if (problem := reserved_problem("column", column.name, "leave it out of the schema")) is not None:
-            yield f"what is parsed: {problem}"
+            yield Problem.of(problem, lead="what is parsed", element="parse.schema")
 
 
-def _parse_problems(stream: Stream) -> list[str]:
+def _parse_problems(stream: Stream) -> Iterator[Problem]:
     parse = stream.parse
     if parse is None:
-        return []
+        return
     types = {column.name: column.type for column in stream.schema}
     text = declared_name(parse.column, types)
     if text is None:
-        return [f"what is to be parsed: {unknown_column(parse.column, types)}"]
-    problems = []
+        yield Problem.of(unknown_column(parse.column, types), lead="what is to be parsed", element="parse")
+        return
     if isinstance(stream.source, FolderSource) and stream.source.format is FileFormat.JSON:
-        problems.append(
+        yield Problem(
             "its source is a folder of JSON, whose lines are parsed by its own schema: for text inside them use"
-            ' .map(...) with from_json, or read the folder as text and parse its column "value"'
+            ' .map(...) with from_json, or read the folder as text and parse its column "value"',
+            element="parse",
         )
     if types[text] is not None and types[text] not in _TEXT_TYPES:
-        problems.append(f'only text can be parsed, "{text}" is a {types[text]}')
+        yield Problem(f'only text can be parsed, "{text}" is a {types[text]}', element="parse")
     rest = {name: kind for name, kind in types.items() if name != text}
-    problems += [
-        f'"{column.name}" is parsed out of "{text}" but is a column of the source, too: rename one of them'
-        for column in parse.schema
-        if declared_name(column.name, rest) is not None
-    ]
-    return problems
+    for column in parse.schema:
+        if declared_name(column.name, rest) is not None:
+            says = f'"{column.name}" is parsed out of "{text}" but is a column of the source, too: rename one of them'
+            yield Problem(says, "parse.schema")
 
 
-def _ahead_problems(stream: Stream) -> Iterator[str]:
+def _ahead_problems(stream: Stream) -> Iterator[Problem]:
     if stream.max_ahead_microseconds is None:
         return
     if stream.is_numbered:
-        yield "max_ahead says how far event times may be ahead of the clock, and numbers have no clock: leave it out"
+        says = "max_ahead says how far event times may be ahead of the clock, and numbers have no clock: leave it out"
+        yield Problem(says, "max_ahead")
     elif stream.max_ahead_microseconds <= 0:
-        yield "max_ahead must be longer than nothing"
+        yield Problem("max_ahead must be longer than nothing", element="max_ahead")
 
 
-def _identity_problems(stream: Stream) -> list[str]:
+def _identity_problems(stream: Stream) -> Iterator[Problem]:
     identity, source = stream.identity, stream.source
     column_types = {**{column.name: column.type for column in stream.schema}, **stream.columns}
-    problems = [
-        f"its identity: {unknown_column(name, column_types)}"
-        for name in identity.columns
-        if declared_name(name, column_types) is None
-    ]
+    for name in identity.columns:
+        if declared_name(name, column_types) is None:
+            yield Problem.of(unknown_column(name, column_types), lead="its identity", element="identity")
     has_rows = isinstance(source, DataFrameSource) or (
         isinstance(source, FolderSource) and source.format is FileFormat.PARQUET
     )
     if identity.kind is IdentityKind.FILE_ROW and not has_rows:
-        problems.append('the identity "file_row" needs Parquet files: others do not number their rows')
-    return problems
+        says = 'the identity "file_row" needs Parquet files: others do not number their rows'
+        yield Problem(says, "identity")

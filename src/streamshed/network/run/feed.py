@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, closest_name
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import AnswerMode
 
@@ -36,10 +36,10 @@ def feed_problems(feeds: Sequence[Feed], network: QueryNetwork) -> list[str]:
     fewer windows.
     """
     names = [query.name for query in network.queries]
-    problems = []
+    problems: list[str] = []
     for feed in feeds:
         if feed.query not in names:
-            problems.append(f'there is no query "{feed.query}"{near_miss(feed.query, names)}')
+            problems.append(Problem(f'there is no query "{feed.query}"', near_miss=closest_name(feed.query, names)))
             continue
         query = network.query(feed.query)
         if query.aggregate is not None and query.gap_windows == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, unknown_name
 
 PREDICTION_METHODS = ("linear", "local")
 """How what is missing may be predicted; `streamshed.answering.predict.prediction` says what each does."""
@@ -44,7 +44,4 @@ def check_prediction_method(method: str) -> None:
         (did you mean "linear"?)
     """
     if method not in PREDICTION_METHODS:
-        raise InvalidNetworkError(
-            f'unknown method "{method}", known are: {", ".join(PREDICTION_METHODS)}'
-            f"{near_miss(method, PREDICTION_METHODS)}"
-        )
+        raise InvalidNetworkError(unknown_name("method", method, PREDICTION_METHODS))

@@ -1,138 +1,79 @@
-"""How a network is to be run: what the `run` part of a document says."""
+"""What the `run` part of a document says: the settings of a run, and where its answers go."""
 
-import math
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from streamshed.elasticity.settings import ElasticSettings
-from streamshed.errors import InvalidNetworkError
-from streamshed.network.run.feed import Feed
+from streamshed.errors import InvalidNetworkError, Problem, unknown_name
+from streamshed.network.run import forms
 from streamshed.network.run.prediction_settings import PredictionSettings
-from streamshed.network.words.duration import format_duration
-from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.network.run.setting import setting
+from streamshed.network.run.settings import Settings
+from streamshed.network.words.schema_forms import reference
 
-Unscalable: TypeAlias = Literal["refuse", "keep"]
-
-_ROUNDING = 1e-9
-_HOEFFDING = "hoeffding"
-
-
-@dataclass(frozen=True, slots=True)
-class ConsoleSink:
-    """Answers are printed."""
+CONSOLE, PARQUET, MEMORY = "console", "parquet", "memory"
+SINK_KINDS = (CONSOLE, PARQUET, MEMORY)
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetSink:
-    """Answers are written as Parquet into the folder `path`."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySink:
-    """Answers are kept in memory as the table `name`."""
-
-    name: str
-
-
-Sink: TypeAlias = ConsoleSink | ParquetSink | MemorySink
-
-
-_SINK_NAMES = {ConsoleSink: "console", MemorySink: "memory"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSettings:
-    """How a network is to be run.
+class SinkSettings:
+    """Where answers go.
 
     Attributes:
-        trigger_microseconds: How often a micro-batch should start, more than 0.
-        latency_microseconds: The goal from a row's arrival to its answer, more than the trigger; None: two
-            triggers.
-        headroom: The share of the time that a plan may fill, in (0, 1].
-        policy: How load is shed, by name.
-        fudge: What the policy hoeffding adds to the C of every query, at least 0; with others 0.
-        statistics: A JSON file of what is known of the network before it runs; None: nothing is.
-        checkpoint: The checkpoint's folder; None: a run starts anew.
-        sink: Where answers go.
-        advisory: Plan, but shed nothing.
-        unscalable: What to do about approximate queries that the policy cannot answer: "refuse" them before
-            anything runs, or "keep" all of their rows.
-        confidence: How sure error bounds are, 1 − δ in (0, 1); the policy hoeffding goes by the same.
-        state_limit_bytes: How much state may take, more than 0, before queries that tolerate gaps make room; None: as
-            much as there is.
-        elastic: How workers are added and released; None: their number is not changed.
-        publish_needs: The file in which it is told what is needed of the network's streams; None: that is not told.
-        feeds: Queries for rows that are streams of other networks, one for each.
-        predictions: Where it is written what dropped windows would have been answered, once later ones are; with a sink
-            of Parquet. None: that is not predicted.
+        kind: One of `SINK_KINDS`: they are printed, written as Parquet, or kept in memory.
+        place: The folder of "parquet", the table of "memory".
 
     Raises:
-        InvalidNetworkError: Listing all that is wrong.
-
-    Example:
-        >>> RunSettings(trigger_microseconds=5_000_000, latency_microseconds=4_000_000)
-        Traceback (most recent call last):
-        streamshed.errors.InvalidNetworkError: the latency must be longer than the trigger of 5 seconds,
-        because a row may wait that long for its micro-batch, got 4 seconds
+        InvalidNetworkError: There is no such kind, or a place is missing or is none too many.
     """
 
-    trigger_microseconds: int = 2_000_000
-    latency_microseconds: int | None = None
-    headroom: float = 0.8
-    policy: str = DEFAULT_POLICY
-    fudge: float = 0.0
-    statistics: str | None = None
-    checkpoint: str | None = None
-    sink: Sink = ConsoleSink()
-    advisory: bool = False
-    unscalable: Unscalable = "refuse"
-    confidence: float = 0.95
-    state_limit_bytes: int | None = None
-    elastic: ElasticSettings | None = None
-    publish_needs: str | None = None
-    feeds: tuple[Feed, ...] = ()
-    predictions: PredictionSettings | None = None
+    kind: str = CONSOLE
+    place: str = ""
 
     def __post_init__(self) -> None:
-        problems = []
-        trigger, latency = self.trigger_microseconds, self.latency_microseconds
-        if trigger <= 0:
-            problems.append(f"the trigger must be longer than nothing, got {trigger} microseconds")
-        elif latency is not None and latency <= trigger:
-            problems.append(
-                f"the latency must be longer than the trigger of {format_duration(trigger)}, because a row"
-                f" may wait that long for its micro-batch, got {format_duration(max(latency, 0))}"
-            )
-        if not 0 < self.headroom <= 1:
-            problems.append(f"the headroom must be more than 0 and at most 1, got {self.headroom}")
-        if not 0 < self.confidence < 1:
-            problems.append(f"the confidence must be between 0 and 1, got {self.confidence}")
-        problems += self._fudge_problems()
-        if self.state_limit_bytes is not None and self.state_limit_bytes <= 0:
-            problems.append(f"the state limit must be more than nothing, got {self.state_limit_bytes} bytes")
-        if self.unscalable not in {"refuse", "keep"}:
-            problems.append(f'unscalable is "refuse" or "keep", got {self.unscalable!r}')
-        if self.elastic is not None and self.elastic.thresholds.shed > self.headroom + _ROUNDING:
-            problems.append(
-                f"load is shed from the headroom of {self.headroom:g} on, but workers are added for it only beyond the"
-                f" threshold shed of elastic, {self.elastic.thresholds.shed:g}: set shed to the headroom"
-            )
-        if self.predictions is not None and not isinstance(self.sink, ParquetSink):
-            problems.append(
-                f"predictions go to {self.predictions.path}, but they are made from answers in Parquet, and the sink is"
-                f" {_SINK_NAMES[type(self.sink)]}: choose a sink of Parquet, or leave predictions out"
-            )
-        if problems:
-            raise InvalidNetworkError(*problems)
+        if self.kind not in SINK_KINDS:
+            raise InvalidNetworkError(unknown_name("sink", self.kind, SINK_KINDS))
+        if bool(self.place) is (self.kind == CONSOLE):
+            raise InvalidNetworkError(Problem("a sink is console, parquet and its folder, or memory and its table"))
 
-    def _fudge_problems(self) -> Iterator[str]:
-        if not 0 <= self.fudge < math.inf:
-            yield f"fudge is added to the C of each query, finite and at least 0, got {self.fudge}"
-        elif self.fudge and self.policy != _HOEFFDING:
-            yield (
-                f"fudge is added to the C of each query by the policy {_HOEFFDING}, but the policy is {self.policy}:"
-                f" leave fudge out, or write policy: {_HOEFFDING}?"
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(Settings):
+    """How the network of a document is to be run.
+
+    Raises:
+        InvalidNetworkError: As `Settings`; or predictions have no answers in Parquet to be made from.
+    """
+
+    statistics: str | None = setting(
+        None,
+        "A JSON file of what is known of the network before it runs, such as `streamshed profile` writes: what rows"
+        " cost, and how many come.",
+        forms.path("statistics.json"),
+        unless="nothing is known",
+    )
+    checkpoint: str | None = setting(
+        None, "The checkpoint's folder.", forms.path("out/checkpoint"), unless="there is none: a run starts anew"
+    )
+    sink: SinkSettings = setting(
+        SinkSettings(),
+        "Where answers go: `console`, {parquet: folder} or {memory: name of a table}.",
+        forms.instance(SinkSettings, {"oneOf": [reference(f"{kind}_sink") for kind in SINK_KINDS], "default": CONSOLE}),
+    )
+    predictions: PredictionSettings | None = setting(
+        None,
+        "Where it is written what dropped windows would have been answered, once later ones are; with a sink of"
+        " Parquet.",
+        forms.instance(PredictionSettings, reference("predictions")),
+        unless="that is not predicted",
+    )
+
+    def _joint_problems(self, wrong: frozenset[str]) -> Iterator[Problem]:
+        yield from super()._joint_problems(wrong)
+        if self.predictions is not None and wrong.isdisjoint({"predictions", "sink"}) and self.sink.kind != PARQUET:
+            yield Problem(
+                f"predictions go to {self.predictions.path}, but they are made from answers in Parquet, and the sink is"
+                f" {self.sink.kind}: choose a sink of Parquet, or leave predictions out",
+                "predictions",
             )

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from streamshed.errors import InvalidExpressionError
+from streamshed.errors import InvalidExpressionError, Problem
 from streamshed.network.sql.canonical_sql import canonical_sql
 from streamshed.network.sql.sql_meaning import column_uses, lambda_variables, row_problem
 from streamshed.network.sql.sql_syntax import Syntax, Token, Tree, matching_pairs, read_sql
@@ -56,7 +56,7 @@ def parse_expression(text: str) -> Expression:
         streamshed.errors.InvalidExpressionError: cannot parse "size > > 3" at character 8: unexpected ">"
     """
     if not is_text(text):
-        raise InvalidExpressionError(f"an expression is SQL text, got {text!r}")
+        raise InvalidExpressionError(Problem("an expression is SQL text", got=repr(text)))
     return _parsed(text)
 
 

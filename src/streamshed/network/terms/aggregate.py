@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
-from streamshed.errors import InvalidExpressionError, InvalidNetworkError, near_miss
+from streamshed.errors import InvalidExpressionError, InvalidNetworkError, Problem, closest_name
 from streamshed.network.sql.expression import Expression, parse_expression, quoted
 from streamshed.network.sql.sql_meaning import aggregates_called
 from streamshed.network.sql.sql_syntax import Token, TokenKind, matching_pairs, read_sql
@@ -117,9 +117,13 @@ class AggregateCall:
         if (self.user is not None) is not (self.kind in _OF_CLASSES):
             raise InvalidExpressionError(f"{self.kind}: an aggregate of the user's own is made by user_aggregate(...)")
         if (self.share is not None) is not (self.kind is AggregateKind.QUANTILE):
-            raise InvalidExpressionError(f"{self.kind}: a share is for quantiles, and they need one, got {self.share}")
+            raise InvalidExpressionError(
+                Problem(f"{self.kind}: a share is for quantiles, and they need one", got=str(self.share))
+            )
         if self.share is not None and not 0 < self.share < 1:
-            raise InvalidExpressionError(f"{self.kind} takes a share between 0 and 1, such as 0.95, got {self.share:g}")
+            raise InvalidExpressionError(
+                Problem(f"{self.kind} takes a share between 0 and 1, such as 0.95", got=f"{self.share:g}")
+            )
         if self.argument is None and self.kind is not AggregateKind.COUNT:
             raise InvalidExpressionError(f"{self.kind}(*) has no meaning: only count(*) takes whole rows")
 
@@ -251,10 +255,10 @@ def parse_aggregate(text: str) -> AggregateCall:
         True
         >>> parse_aggregate("smu(size)")
         Traceback (most recent call last):
-        streamshed.errors.InvalidExpressionError: unknown aggregate "smu" in "smu(size)" (did you mean "sum"?)
+        streamshed.errors.InvalidExpressionError: unknown aggregate "smu" (did you mean "sum"?) in "smu(size)"
     """
     if not is_text(text):
-        raise InvalidExpressionError(f'an aggregate is text such as "sum(size)", got {text!r}')
+        raise InvalidExpressionError(Problem('an aggregate is text such as "sum(size)"', got=repr(text)))
     return _parsed(text)
 
 
@@ -361,10 +365,11 @@ def problem_of_combination(text: str) -> str:
     )
 
 
-def _problem_of_function(name: str, text: str) -> str:
+def _problem_of_function(name: str, text: str) -> Problem:
     if name in AGGREGATE_FUNCTIONS:
-        return f'the aggregate {name} in "{text}" is not supported, known are: {", ".join((*_NAMED, *_WRITTEN_AS))}'
-    return f'unknown aggregate "{name}" in "{text}"{near_miss(name, _KINDS)}'
+        known_names = ", ".join((*_NAMED, *_WRITTEN_AS))
+        return Problem(f'the aggregate {name} in "{text}" is not supported, known are: {known_names}')
+    return Problem(f'unknown aggregate "{name}"', source=text, near_miss=closest_name(name, _KINDS))
 
 
 def _has_several_arguments(inside: tuple[Token, ...]) -> bool:

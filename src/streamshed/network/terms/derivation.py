@@ -105,7 +105,7 @@ def parse_answer(text: str) -> Answered:
 
 @lru_cache(maxsize=16384)
 def _parsed(text: str) -> Answered:
-    reader = _Reader(text)
+    reader = _TermReader(text)
     formula = reader.sum()
     reader.expect_end()
     if isinstance(formula, Part):
@@ -115,7 +115,7 @@ def _parsed(text: str) -> Answered:
     return Derivation(formula, tuple(reader.calls), text.strip())
 
 
-class _Reader:
+class _TermReader:
     """Reads tokens from the left: sums of products of operands."""
 
     def __init__(self, text: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, closest_name
 from streamshed.network.terms.function_state import importable_name, state_digest
 
 
@@ -27,7 +27,7 @@ class FunctionReference:
     def __post_init__(self) -> None:
         module, colon, qualified_name = self.name.partition(":")
         if not (module and colon and qualified_name):
-            raise InvalidNetworkError(f'a function is named "module:function", got "{self.name}"')
+            raise InvalidNetworkError(Problem('a function is named "module:function"', got=f'"{self.name}"'))
 
     def resolve(self) -> Callable[..., Any]:
         """Return the function, importing its module where needed.
@@ -62,7 +62,7 @@ def function_reference(function: Callable[..., Any] | str) -> FunctionReference:
     if isinstance(function, str):
         return FunctionReference(function)
     if not callable(function):
-        raise InvalidNetworkError(f'apply needs a function or "module:function", got {function!r}')
+        raise InvalidNetworkError(Problem('apply needs a function or "module:function"', got=repr(function)))
     name = importable_name(function)
     if name is not None:
         return FunctionReference(name, callable=function)
@@ -78,8 +78,9 @@ def _imported(name: str) -> Callable[..., Any]:
         raise InvalidNetworkError(f'cannot import the function "{name}": {error}') from error
     for attribute in qualified_name.split("."):
         if not hasattr(value, attribute):
+            near_miss = closest_name(attribute, dir(value))
             raise InvalidNetworkError(
-                f'there is no "{attribute}" for the function "{name}"{near_miss(attribute, dir(value))}'
+                Problem(f'there is no "{attribute}" for the function "{name}"', near_miss=near_miss)
             )
         value = getattr(value, attribute)
     if not callable(value):

@@ -42,7 +42,7 @@ def state_digest(function: Callable[..., Any]) -> str:
         >>> state_digest(scaled) == state_digest(functools.partial(pow, 3))
         False
     """
-    state = json.dumps(_State().of(function))
+    state = json.dumps(_Instance().of(function))
     return blake2b(state.encode(), digest_size=12).hexdigest()
 
 
@@ -72,7 +72,7 @@ def behavior_digest(thing: object, *, without: Collection[str] = ()) -> str:
         >>> behavior_digest(Sum(), without=("final",)) == before
         False
     """
-    state = _State()
+    state = _Instance()
     of_classes = [
         (kind.__qualname__, name, state.of_content(held))
         for kind in type(thing).__mro__[:-1]
@@ -98,7 +98,7 @@ def importable_name(thing: object) -> str | None:
     return f"{module}:{qualified_name}" if imported is thing else None
 
 
-class _State:
+class _Instance:
     """Writes values as what JSON can write; what is met again inside itself is named by its place."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, closest_name
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.network.words.duration import format_duration, parse_duration
 from streamshed.network.words.given import is_whole_number
@@ -82,7 +82,9 @@ def gap_tolerance(given: object) -> GapTolerance:
         return GapTolerance(windows=given)
     if isinstance(given, str):
         return GapTolerance(microseconds=parse_duration(given))
-    raise InvalidNetworkError(f'max_gap is 0 to 1000000000 windows, or a time such as "10 minutes", got {given!r}')
+    raise InvalidNetworkError(
+        Problem('max_gap is 0 to 1000000000 windows, or a time such as "10 minutes"', got=repr(given))
+    )
 
 
 def gaps_by(given: object) -> GapsBy:
@@ -98,7 +100,6 @@ def gaps_by(given: object) -> GapsBy:
     try:
         return GapsBy(given)  # type: ignore[arg-type]
     except ValueError as error:
-        choices = tuple(map(str, GapsBy))
-        raise InvalidNetworkError(
-            f"gaps_by is {' or '.join(choices)}, got {given!r}{near_miss(str(given), choices)}"
-        ) from error
+        near_miss = closest_name(str(given), GapsBy)
+        problem = Problem(f"gaps_by is {' or '.join(GapsBy)}", got=repr(given), near_miss=near_miss)
+        raise InvalidNetworkError(problem) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import InvalidNetworkError, Problem
 from streamshed.network.words.given import is_finite
 
 _TEXT = re.compile(
@@ -31,10 +31,10 @@ class ErrorGoal:
 
     def __post_init__(self) -> None:
         if not (is_finite(self.relative_error) and self.relative_error > 0):
-            raise InvalidNetworkError(f"max_error must be above 0, got {self.relative_error!r}")
+            raise InvalidNetworkError(Problem("max_error must be above 0", got=repr(self.relative_error)))
         if not (is_finite(self.confidence) and 0 < self.confidence < 1):
             raise InvalidNetworkError(
-                f"the confidence of max_error must be between 0 % and 100 %, got {100 * self.confidence:g} %"
+                Problem("the confidence of max_error must be between 0 % and 100 %", got=f"{100 * self.confidence:g} %")
             )
 
     def __str__(self) -> str:
@@ -63,7 +63,9 @@ def error_goal(given: object) -> ErrorGoal:
         return ErrorGoal(float(given))
     match = _TEXT.fullmatch(given) if isinstance(given, str) else None
     if match is None:
-        raise InvalidNetworkError(f'max_error is text such as "2 % at 95 %" or a share such as 0.02, got {given!r}')
+        raise InvalidNetworkError(
+            Problem('max_error is text such as "2 % at 95 %" or a share such as 0.02', got=repr(given))
+        )
     confidence = match["confidence"]
     return ErrorGoal(_share(match["error"]), _CONFIDENCE if confidence is None else _share(confidence))
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.sql.expression import Expression
 from streamshed.network.words.byte_size import format_byte_size
 from streamshed.network.words.given import is_finite, is_text, is_whole_number
@@ -22,9 +21,6 @@ JOIN_SIDES = ("left", "right")
 
 COHORTS = 16
 """Into so many random groups the rows of that side are put: sums over each tell how far off a total may be."""
-
-PartProblem: TypeAlias = tuple[str, str]
-"""The argument of `Node.join` that something is wrong with, and what."""
 
 
 class JoinMode(StrEnum):
@@ -74,16 +70,18 @@ class JoinShedding:
     sampled_side: str = "left"
 
     def __post_init__(self) -> None:
-        problems = setting_problems(
-            policy=self.policy,
-            mode=self.mode,
-            weight=self.weight,
-            memory_bytes=self.memory_bytes,
-            sampling=self.sampling,
-            sampled_side=self.sampled_side,
-        )
-        if sentences := [sentence for _, sentence in problems]:
-            raise InvalidNetworkError(*sentences)
+        problems = [
+            *setting_problems(
+                policy=self.policy,
+                mode=self.mode,
+                weight=self.weight,
+                memory_bytes=self.memory_bytes,
+                sampling=self.sampling,
+                sampled_side=self.sampled_side,
+            )
+        ]
+        if problems:
+            raise InvalidNetworkError(*problems)
         object.__setattr__(self, "mode", JoinMode(self.mode))
         object.__setattr__(self, "sampling", float(self.sampling))
 
@@ -107,37 +105,51 @@ def setting_problems(
     memory_bytes: int | None,
     sampling: float,
     sampled_side: str,
-) -> Iterator[PartProblem]:
+) -> Iterator[Problem]:
     """Tell what is wrong with the settings of a `JoinShedding`, as far as it does not depend on the join."""
     if not is_text(policy) or policy not in JOIN_POLICY_NAMES:
-        choices = ", ".join(JOIN_POLICY_NAMES)
-        yield "policy", f'unknown policy "{policy}", known are: {choices}{near_miss(str(policy), JOIN_POLICY_NAMES)}'
+        yield Problem.of(unknown_name("policy", policy, JOIN_POLICY_NAMES), element="policy")
     if not is_text(mode) or mode not in tuple(JoinMode):
-        choices = ", ".join(JoinMode)
-        yield "mode", f'unknown mode of a join "{mode}", known are: {choices}{near_miss(str(mode), JoinMode)}'
+        yield Problem.of(unknown_name("mode of a join", mode, JoinMode), element="mode")
     if not is_finite(sampling) or not 0 < sampling <= 1:
-        yield "sampling", f"sampling is the share of what is compared that is for learning, in (0, 1], got {sampling!r}"
+        yield Problem(
+            "sampling is the share of what is compared that is for learning, in (0, 1]",
+            got=repr(sampling),
+            element="sampling",
+        )
     if memory_bytes is not None and not is_whole_number(memory_bytes, at_least=1):
-        yield "memory", f"memory is a number of bytes of at least 1, got {memory_bytes!r}"
+        yield Problem("memory is a number of bytes of at least 1", got=repr(memory_bytes), element="memory")
     is_exact = is_text(mode) and mode == JoinMode.EXACT
     if memory_bytes is not None and is_exact:
-        yield "memory", 'its mode is exact: a limit of memory makes it forget rows, write mode="subset"'
+        yield Problem(
+            'its mode is exact: a limit of memory makes it forget rows, write mode="subset"', element="memory"
+        )
     if weight is not None and is_exact:
-        yield "weight", "its mode is exact: there is nothing to choose by what results are worth, leave weight out"
+        yield Problem(
+            "its mode is exact: there is nothing to choose by what results are worth, leave weight out",
+            element="weight",
+        )
     if is_text(mode):
         yield from _sample_problems(mode, weight, memory_bytes, sampled_side)
 
 
 def _sample_problems(
     mode: JoinMode | str, weight: Expression | None, memory_bytes: int | None, sampled_side: str
-) -> Iterator[PartProblem]:
+) -> Iterator[Problem]:
     if memory_bytes is not None and mode == JoinMode.SAMPLE:
-        yield "memory", "its mode is sample: results would be missing for other reasons than chance, leave it out"
+        yield Problem(
+            "its mode is sample: results would be missing for other reasons than chance, leave it out",
+            element="memory",
+        )
     if weight is not None and mode == JoinMode.SAMPLE:
-        yield "weight", "its mode is sample: rows are drawn by chance, not by what results are worth, leave weight out"
+        yield Problem(
+            "its mode is sample: rows are drawn by chance, not by what results are worth, leave weight out",
+            element="weight",
+        )
     if not is_text(sampled_side) or sampled_side not in JOIN_SIDES:
-        choices = ", ".join(JOIN_SIDES)
-        close = near_miss(str(sampled_side), JOIN_SIDES)
-        yield "sampled_side", f'unknown side of a join "{sampled_side}", known are: {choices}{close}'
+        yield Problem.of(unknown_name("side of a join", sampled_side, JOIN_SIDES), element="sampled_side")
     elif sampled_side != JOIN_SIDES[0] and mode != JoinMode.SAMPLE:
-        yield "sampled_side", f'its mode is {mode}: no rows are drawn, leave sampled_side out or write mode="sample"'
+        yield Problem(
+            f'its mode is {mode}: no rows are drawn, leave sampled_side out or write mode="sample"',
+            element="sampled_side",
+        )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.words.columns import Column, parse_schema
 from streamshed.network.words.given import given_options, is_filled_text
 from streamshed.network.words.keywords import with_advice
@@ -30,13 +30,10 @@ class Parse:
         try:
             object.__setattr__(self, "format", TextFormat(self.format))
         except ValueError as error:
-            raise InvalidNetworkError(
-                f'unknown text format "{self.format}", known are: {", ".join(TextFormat)}'
-                f"{near_miss(str(self.format), TextFormat)}"
-            ) from error
+            raise InvalidNetworkError(unknown_name("text format", self.format, TextFormat)) from error
         object.__setattr__(self, "options", tuple(sorted(self.options)))
         if not is_filled_text(self.column):
-            raise InvalidNetworkError(f"what is to be parsed is the name of a column, got {self.column!r}")
+            raise InvalidNetworkError(Problem("what is to be parsed is the name of a column", got=repr(self.column)))
         if not self.schema:
             raise InvalidNetworkError(f'parsing "{self.column}" needs a schema, such as "ts timestamp, size int"')
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from streamshed.errors import InvalidExpressionError, InvalidNetworkError, near_miss
+from streamshed.errors import InvalidExpressionError, InvalidNetworkError, Problem, closest_name
 from streamshed.network.sql.expression import Expression
 from streamshed.network.sql.literals import unfit_literals
 from streamshed.network.words.columns import declared_name
@@ -18,12 +18,12 @@ class Problems:
 
     def __init__(self, where: str) -> None:
         self._where = where
-        self._sentences: list[str] = []
+        self._problems: list[Problem] = []
         self._only_expressions = True
 
     def add(self, problem: str) -> None:
         """Note one problem."""
-        self._sentences.append(f"{self._where}: {problem}")
+        self._problems.append(Problem.of(problem, subject=self._where))
         self._only_expressions = False
 
     def add_all(self, problems: Iterable[str]) -> None:
@@ -59,31 +59,36 @@ class Problems:
             InvalidExpressionError: All problems are of SQL that cannot be read.
             InvalidNetworkError: There are others.
         """
-        if self._sentences:
+        if self._problems:
             kind = InvalidExpressionError if self._only_expressions else InvalidNetworkError
-            raise kind(*self._sentences)
+            raise kind(*self._problems)
 
     def _note(self, error: InvalidNetworkError) -> None:
-        self._sentences += [f"{self._where}: {problem}" for problem in error.problems]
+        self._problems += [Problem.of(problem, subject=self._where) for problem in error.problems]
         self._only_expressions &= isinstance(error, InvalidExpressionError)
 
 
-def unknown_column(name: str, columns: Mapping[str, str | None]) -> str:
-    """Phrase that a column does not exist, with what was probably meant."""
-    question = near_miss(name, columns)
-    if not question and len(columns) <= _FEW:
-        question = f", known are: {', '.join(columns)}"
-    return f'unknown column "{name}"{question}'
+def unknown_column(name: str, columns: Mapping[str, str | None], source: str | None = None) -> Problem:
+    """Tell that a column does not exist, with what was probably meant.
+
+    Args:
+        name: The column.
+        columns: Those that exist.
+        source: The expression that uses it; None: it is named by itself.
+    """
+    near_miss = closest_name(name, columns)
+    choices = "" if near_miss or len(columns) > _FEW else f", known are: {', '.join(columns)}"
+    return Problem(f'unknown column "{name}"{choices}', source=source, near_miss=near_miss)
 
 
-def column_problems(expression: Expression, columns: Mapping[str, str | None]) -> list[str]:
+def column_problems(expression: Expression, columns: Mapping[str, str | None]) -> list[Problem]:
     """Tell of the columns an expression uses that do not exist, or are of a type that its literals are not."""
     unknown = [
-        f'{unknown_column(name, columns)} in "{expression.text}"'
+        unknown_column(name, columns, expression.text)
         for name in sorted(expression.columns)
         if declared_name(name, columns) is None and name.lower() not in LITERAL_FUNCTIONS
     ]
-    return unknown + unfit_literals(expression, columns)
+    return [*unknown, *map(Problem.of, unfit_literals(expression, columns))]
 
 
 def declared_columns(expression: Expression, columns: Mapping[str, str | None]) -> Expression:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import InvalidNetworkError, Problem
 from streamshed.network.words.numbering import format_length, format_rows
 
 
@@ -45,9 +45,9 @@ class WindowSpecification:
     def __post_init__(self) -> None:
         size, slide = self.size_microseconds, self.slide_microseconds
         if size <= 0:
-            raise InvalidNetworkError(f"a window's size must be positive, got {self._text(size)}")
+            raise InvalidNetworkError(Problem("a window's size must be positive", got=self._text(size)))
         if slide <= 0:
-            raise InvalidNetworkError(f"a window's slide must be positive, got {self._text(slide)}")
+            raise InvalidNetworkError(Problem("a window's slide must be positive", got=self._text(slide)))
         if slide > size:
             raise InvalidNetworkError(
                 f"a window's slide cannot exceed its size, got a slide of {self._text(slide)} and a size of"

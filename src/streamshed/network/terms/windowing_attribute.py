@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from streamshed.errors import InvalidExpressionError
+from streamshed.errors import InvalidExpressionError, Problem
 from streamshed.network.sql.expression import Expression, parse_expression, quoted
 from streamshed.network.sql.sql_meaning import changing_functions
 from streamshed.network.sql.sql_syntax import read_sql
@@ -125,7 +125,7 @@ def attribute_problems(text: str, columns: Mapping[str, str | None], *, is_numbe
 def _number_problems(text: str, column: str | None, columns: Mapping[str, str | None]) -> Iterator[str]:
     kind = None if column is None else columns[column]
     if column is None:
-        yield f"its number: {unknown_column(text, columns)}"
+        yield Problem.of(unknown_column(text, columns), lead="its number")
     elif kind is not None and kind not in WHOLE_NUMBER_TYPES:
         yield f'its number "{column}" is a {kind}, expected a whole number: cast it to a bigint, which may scale it'
 
@@ -154,13 +154,13 @@ def _computed_problems(text: str, columns: Mapping[str, str | None]) -> Iterator
     try:
         expression = parse_expression(text)
     except InvalidExpressionError as error:
-        yield f"its time is neither a column nor an expression: {error}"
+        yield Problem.of(error.problems[0], lead="its time is neither a column nor an expression")
         return
     unknown = column_problems(expression, columns)
     if unknown and (name := _lone_column(expression)) is not None:
-        yield f"its time: {unknown_column(name, columns)}"
+        yield Problem.of(unknown_column(name, columns), lead="its time")
         return
-    yield from (f"its time: {problem}" for problem in unknown)
+    yield from (Problem.of(problem, lead="its time") for problem in unknown)
     if changing := changing_functions(read_sql(text)):
         yield f'its time "{text}" may be another when a row is read again, by {changing[0]}: use what the row holds'
     elif not expression.columns:

@@ -2,7 +2,7 @@
 
 import re
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, closest_name
 from streamshed.network.words.given import is_text
 
 _BYTES_PER_UNIT = {
@@ -41,14 +41,15 @@ def parse_byte_size(text: str) -> int:
         (536870912, 4294967296, 1500)
         >>> parse_byte_size("512 MiBs")
         Traceback (most recent call last):
-        streamshed.errors.InvalidNetworkError: unknown unit "MiBs" in "512 MiBs" (did you mean "mib"?)
+        streamshed.errors.InvalidNetworkError: unknown unit "MiBs" (did you mean "mib"?) in "512 MiBs"
     """
     match = _SIZE.fullmatch(text) if is_text(text) else None
     if match is None:
-        raise InvalidNetworkError(f'a size is a number with a unit such as "512 MiB", got {text!r}')
+        raise InvalidNetworkError(Problem('a size is a number with a unit such as "512 MiB"', got=repr(text)))
     unit = match["unit"].lower()
     if unit not in _BYTES_PER_UNIT:
-        raise InvalidNetworkError(f'unknown unit "{match["unit"]}" in "{text}"{near_miss(unit, _BYTES_PER_UNIT)}')
+        near_miss = closest_name(unit, _BYTES_PER_UNIT)
+        raise InvalidNetworkError(Problem(f'unknown unit "{match["unit"]}"', source=text, near_miss=near_miss))
     size = float(match["number"]) * _BYTES_PER_UNIT[unit]
     if size > _MOST:
         raise InvalidNetworkError(f'the size "{text}" is beyond 8 EiB')

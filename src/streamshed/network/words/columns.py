@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, closest_name
 from streamshed.network.words.given import is_filled_text, is_text
 
 _SYNONYMS = {
@@ -40,7 +40,7 @@ class Column:
 
     def __post_init__(self) -> None:
         if not is_filled_text(self.name):
-            raise InvalidNetworkError(f"a column's name is text that is not empty, got {self.name!r}")
+            raise InvalidNetworkError(Problem("a column's name is text that is not empty", got=repr(self.name)))
         if self.type is not None:
             object.__setattr__(self, "type", normal_type(self.type))
 
@@ -56,10 +56,10 @@ def parse_schema(ddl: str) -> tuple[Column, ...]:
         (Column(name='ts', type='timestamp'), Column(name='size', type='int'))
         >>> parse_schema("size itn")
         Traceback (most recent call last):
-        streamshed.errors.InvalidNetworkError: unknown type "itn" of column "size" (did you mean "int"?)
+        streamshed.errors.InvalidNetworkError: column "size": unknown type "itn" (did you mean "int"?)
     """
     if not is_filled_text(ddl):
-        raise InvalidNetworkError(f'a schema is text such as "ts timestamp, size int", got {ddl!r}')
+        raise InvalidNetworkError(Problem('a schema is text such as "ts timestamp, size int"', got=repr(ddl)))
     columns: list[Column] = []
     problems: list[str] = []
     for part in _split(ddl):
@@ -91,7 +91,7 @@ def normal_type(text: str) -> str:
         ('decimal(10,2)', 'struct<a:bigint,B:array<int>>')
     """
     if not is_text(text):
-        raise InvalidNetworkError(f'a type is text such as "double", got {text!r}')
+        raise InvalidNetworkError(Problem('a type is text such as "double"', got=repr(text)))
     head, bracket, inside = text.strip().partition("<")
     name = head.strip().lower()
     if bracket and name in _NESTED_TYPES and inside.rstrip().endswith(">"):
@@ -100,7 +100,8 @@ def normal_type(text: str) -> str:
     word = match.group() if match else name
     normal = _SYNONYMS.get(word, word)
     if normal not in _ATOMIC_TYPES or (bracket and normal not in _NESTED_TYPES):
-        raise InvalidNetworkError(f'unknown type "{text.strip()}"{near_miss(word, _ATOMIC_TYPES | _NESTED_TYPES)}')
+        near_miss = closest_name(word, _ATOMIC_TYPES | _NESTED_TYPES)
+        raise InvalidNetworkError(Problem(f'unknown type "{text.strip()}"', near_miss=near_miss))
     rest = name[len(word) :]
     if normal == "interval" or rest.lstrip().startswith("collate "):
         return " ".join([normal, *rest.split()])
@@ -147,9 +148,8 @@ def _parse_column(part: str) -> Column:
     try:
         return Column(name, rest)
     except InvalidNetworkError as error:
-        message = str(error)
-        marker = f'unknown type "{rest.strip()}"'
-        raise InvalidNetworkError(message.replace(marker, f'{marker} of column "{name}"', 1)) from error
+        problems = (Problem.of(problem, lead=f'column "{name}"') for problem in error.problems)
+        raise InvalidNetworkError(*problems) from error
 
 
 def _normal_inside(name: str, inside: str) -> Iterator[str]:

@@ -1,40 +1,17 @@
 """What is wrong with a document, and where: collected while it is read, reported all at once."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from streamshed.errors import InvalidNetworkError, SourceUnavailableError, closest_name
+from streamshed.errors import DocumentProblem, InvalidNetworkError, Problem, SourceUnavailableError, closest_name
 
 Keys: TypeAlias = tuple[str | int, ...]
 """The way from the top of a document to a value: keys of mappings and indices of lists."""
 
 _Result = TypeVar("_Result")
 _PLAIN_KEY = re.compile(r"[\w-]+")
-_QUESTION = re.compile(r' \(did you mean "([^"]*)"\?\)')
-_SOURCE = re.compile(r' in "(.*)"$')
-_GOT = re.compile(r", got [^,:]*$")
-_WHERE = re.compile(r'(?:stream|query|relation|folder) "[^"]*"(?:, (?:[^:"]|"[^"]*")*)?: ')
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong with a document.
-
-    Attributes:
-        path: Where, such as `queries.tcp_bytes.window.slide`; `document` for the whole.
-        value: What stands there; for a missing key, the keys that are there.
-        message: What is wrong with it, and what was expected.
-        near_miss: The known name that was probably meant, if one is close.
-        line: The line it stands on, counted from 1.
-    """
-
-    path: str
-    value: object
-    message: str
-    near_miss: str | None = None
-    line: int | None = None
 
 
 def path_text(keys: Keys) -> str:
@@ -77,10 +54,10 @@ class Findings:
     def __init__(self) -> None:
         self.lines: dict[Keys, int] = {}
         self.unusable: set[Keys] = set()
-        self._problems: dict[tuple[str, str], Problem] = {}
+        self._problems: dict[tuple[str, str], DocumentProblem] = {}
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[DocumentProblem, ...]:
         """The problems, each once, in the order of the document."""
         return tuple(sorted(self._problems.values(), key=lambda problem: problem.line or 0))
 
@@ -93,7 +70,7 @@ class Findings:
         self, keys: Keys, value: object, message: str, near_miss: str | None = None, line: int | None = None
     ) -> None:
         """Note one problem; one that is noted already stays as it is."""
-        problem = Problem(path_text(keys), value, message, near_miss, line or self._line(keys))
+        problem = DocumentProblem(path_text(keys), value, message, near_miss, line or self._line(keys))
         self._problems.setdefault((problem.path, message), problem)
 
     def _line(self, keys: Keys) -> int | None:
@@ -126,18 +103,19 @@ class Place:
         """Note that the name here is not among the known ones."""
         self.report(name, f"unknown {kind}", closest_name(name, known_names))
 
-    def report_all(self, value: object, sentences: Iterable[str]) -> None:
-        """Note what the network model says about the value here.
+    def report_all(self, value: object, problems: Iterable[str]) -> None:
+        """Note what the network model says about the value here, but for what path and value tell already."""
+        for problem in map(Problem.of, problems):
+            is_source_told = problem.source is None or problem.source in str(value)
+            message = Problem(problem.says, source=None if is_source_told else problem.source)
+            self.report(value, str(message), problem.near_miss)
 
-        The sentences lose what path, value and near miss of the problem say already.
-        """
-        for sentence in sentences:
-            question = _QUESTION.search(sentence)
-            message = _WHERE.sub("", _QUESTION.sub("", sentence), count=1)
-            source = _SOURCE.search(message)
-            if source and source[1] in str(value):
-                message = message[: source.start()]
-            self.report(value, _GOT.sub("", message), question[1] if question else None)
+    def report_parts(self, body: Mapping[str, object], problems: Iterable[str]) -> None:
+        """Note what the network model says about parts of the mapping here, each at its key where that is given."""
+        for problem in map(Problem.of, problems):
+            key = problem.element
+            here, value = (self.at(key), body[key]) if key in body else (self, list(body))
+            here.report_all(value, [problem])
 
     def attempt(self, value: object, make: Callable[[], _Result]) -> _Result | None:
         """Make a part of the network; where the model refuses, note why and return None."""
@@ -146,11 +124,11 @@ class Place:
         except InvalidNetworkError as error:
             self.report_all(value, error.problems)
         except SourceUnavailableError as error:
-            self.report_all(value, [str(error)])
+            self.report_all(value, error.args)
         return None
 
 
-def problems_of(make: Callable[[], object]) -> tuple[str, ...]:
+def problems_of(make: Callable[[], object]) -> tuple[Problem, ...]:
     """Tell why the network model refuses to make a part; empty where it does not."""
     try:
         make()

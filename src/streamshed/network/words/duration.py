@@ -3,7 +3,7 @@
 import re
 from fractions import Fraction
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, Problem, closest_name
 from streamshed.network.words.given import is_text
 
 _MICROSECONDS_PER_UNIT = {
@@ -57,12 +57,12 @@ def parse_duration(text: str) -> int:
         1500000
         >>> parse_duration("5 minuts")
         Traceback (most recent call last):
-        streamshed.errors.InvalidNetworkError: unknown unit "minuts" in "5 minuts" (did you mean "minutes"?)
+        streamshed.errors.InvalidNetworkError: unknown unit "minuts" (did you mean "minutes"?) in "5 minuts"
     """
     if not is_text(text):
-        raise InvalidNetworkError(f'a duration is text such as "5 minutes", got {text!r}')
+        raise InvalidNetworkError(Problem('a duration is text such as "5 minutes"', got=repr(text)))
     if len(text) > _LONGEST_TEXT:
-        raise InvalidNetworkError(f'a duration has at most {_LONGEST_TEXT} characters, got "{text}"')
+        raise InvalidNetworkError(Problem(f"a duration has at most {_LONGEST_TEXT} characters", got=f'"{text}"'))
     total = Fraction(0)
     position = 0
     while match := _PART.match(text, position):
@@ -92,7 +92,7 @@ def format_duration(microseconds: int) -> str:
         '0 seconds'
     """
     if microseconds < 0:
-        raise InvalidNetworkError(f"a duration cannot be negative, got {microseconds} microseconds")
+        raise InvalidNetworkError(Problem("a duration cannot be negative", got=f"{microseconds} microseconds"))
     parts = []
     rest = microseconds
     for unit, length in _MICROSECONDS_PER_UNIT.items():
@@ -111,4 +111,5 @@ def _unit(name: str, text: str) -> str:
     if name.lower().rstrip("s") in ("month", "year", "quarter"):
         raise InvalidNetworkError(f'the length of a {name.lower().rstrip("s")} varies, in "{text}": use days')
     candidates = [unit for unit in _UNIT_NAMES if len(unit) > 3]
-    raise InvalidNetworkError(f'unknown unit "{name}" in "{text}"{near_miss(name.lower(), candidates)}')
+    near_miss = closest_name(name.lower(), candidates)
+    raise InvalidNetworkError(Problem(f'unknown unit "{name}"', source=text, near_miss=near_miss))

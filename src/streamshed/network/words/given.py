@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Mapping
 
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import InvalidNetworkError, Problem
 
 
 def is_text(value: object) -> bool:
@@ -83,7 +83,7 @@ def given_names(what: str, value: object) -> tuple[str, ...]:
     items = None if isinstance(value, Mapping) else items_of(value)
     names = tuple(item for item in items or () if isinstance(item, str))
     if items is None or len(names) < len(items):
-        raise InvalidNetworkError(f"{what} is a list of names, got {value!r}")
+        raise InvalidNetworkError(Problem(f"{what} is a list of names", got=repr(value)))
     return names
 
 
@@ -99,7 +99,7 @@ def given_options(options: object) -> tuple[tuple[str, str], ...]:
     """
     entries = {} if options is None else options
     if not isinstance(entries, Mapping):
-        raise InvalidNetworkError(f'options are a mapping such as {{"header": "true"}}, got {options!r}')
+        raise InvalidNetworkError(Problem('options are a mapping such as {"header": "true"}', got=repr(options)))
     for name, value in entries.items():
         if not isinstance(name, str) or not isinstance(value, str | bool | int | float):
             raise InvalidNetworkError(

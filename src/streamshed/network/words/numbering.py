@@ -6,7 +6,7 @@ millisecond of event time, the step of Spark's watermark: what is said of micros
 
 import re
 
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import InvalidNetworkError, Problem
 from streamshed.network.words.duration import format_duration, parse_duration
 from streamshed.network.words.given import is_whole_number
 
@@ -105,12 +105,12 @@ one, got '1 minute'
     rows_match = _ROW_COUNT.fullmatch(length) if isinstance(length, str) else None
     if rows_match is None:
         raise InvalidNetworkError(
-            f'expected a number of rows such as "10 rows", as the window\'s size is one, got {length!r}'
+            Problem('expected a number of rows such as "10 rows", as the window\'s size is one', got=repr(length))
         )
     rows = int(rows_match.group(1))
     if not 0 < rows <= MOST_ROWS:
         raise InvalidNetworkError(
-            f'expected from "1 row" to "{MOST_ROWS} rows", which state has to hold, got {length!r}'
+            Problem(f'expected from "1 row" to "{MOST_ROWS} rows", which state has to hold', got=repr(length))
         )
     return rows * MICROSECONDS_PER_NUMBER
 
@@ -128,8 +128,8 @@ def format_rows(microseconds: int) -> str:
 def _parse_number(length: object) -> int:
     if not isinstance(length, int) or isinstance(length, bool):
         raise InvalidNetworkError(
-            f"expected a whole number such as 1000, because the stream has numbers, not time, got {length!r}"
+            Problem("expected a whole number such as 1000, because the stream has numbers, not time", got=repr(length))
         )
     if not 0 <= length <= LARGEST_NUMBER:
-        raise InvalidNetworkError(f"expected a whole number from 0 to {LARGEST_NUMBER}, got {length}")
+        raise InvalidNetworkError(Problem(f"expected a whole number from 0 to {LARGEST_NUMBER}", got=str(length)))
     return length * MICROSECONDS_PER_NUMBER

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -23,12 +24,7 @@ from streamshed.planning.plan.budget import LASTING_SHARE, Budget
 from streamshed.planning.plan.kept_delay import WhileKept
 from streamshed.planning.plan.work_shares import allowed_seconds
 from streamshed.planning.rates.hoeffding import PAPERS_BOUND, HoeffdingSettings
-from streamshed.planning.rates.rate_policies import (
-    BY_SIZE,
-    COUNTING,
-    HOEFFDING,
-    rate_policy_named,
-)
+from streamshed.planning.rates.rate_policies import BY_SIZE, COUNTING, HOEFFDING, RatePolicy, rate_policy_named
 from streamshed.planning.tree.work_tree import Vector
 from streamshed.planning.window_drop.track.droppable import droppable_queries
 from streamshed.statistics.network_statistics import NetworkStatistics
@@ -155,34 +151,14 @@ def explain(
         headroom=headroom,
     )
 
-    def load(factor: float) -> NetworkLoad:
-        return network_load(
-            network,
-            with_joined_work(
-                network, statistics, load_factor=factor, trigger_interval_seconds=trigger_interval_seconds
-            ),
-            trigger_interval_seconds=trigger_interval_seconds,
-            load_factor=factor,
-            large_values=policy in BY_SIZE,
-            counted_rows=policy in COUNTING,
-        )
-
+    load = partial(_load_at, network, statistics, policy=policy, trigger_interval_seconds=trigger_interval_seconds)
     factor = load_factor * sustained_factor(lambda times: load(times).unshed_seconds, budget.seconds)
     load_at_factor = load(factor)
-    droppable = {} if policy == "uniform" else {outlook.query: outlook for outlook in droppable_queries(network)}
-    needed_seconds = load_at_factor.unsheddable_seconds + _protected_seconds(load_at_factor, droppable, policy)
-    for_work = (
-        allowed_seconds(load_at_factor.unshed_seconds, needed_seconds, budget) - load_at_factor.unsheddable_seconds
-    )
-    utmost = LASTING_SHARE * trigger_interval_seconds - load_at_factor.unsheddable_seconds
-    chosen = chosen_for(
-        load_at_factor.tree, load_at_factor.demands, rates_of, for_work, droppable, utmost_seconds=utmost
-    )
     explanation = _explanation(
         network,
         statistics,
         load_at_factor,
-        chosen,
+        _chosen(network, load_at_factor, rates_of, budget, policy),
         policy=policy,
         load_factor=load_factor,
         rows_per_second=factor * _rows_per_second(network, statistics),
@@ -190,14 +166,52 @@ def explain(
         budget_seconds=budget.seconds,
     )
     joins = join_outlooks(network, statistics, load_factor=factor, trigger_interval_seconds=trigger_interval_seconds)
-    in_part = {join.join for join in joins if join.is_sheddable and join.mode == JoinMode.SUBSET}
-    is_partial = {query.name: query.stream.name in in_part for query in network.queries}
-    outlooks = tuple(
-        replace(outlook, is_joined_in_part=is_partial[outlook.query] and outlook.effective_sampling_rate < 1)
-        for outlook in explanation.outlooks
+    return replace(
+        explanation,
+        joins=joins,
+        outlooks=tuple(_in_part(network, joins, explanation.outlooks)),
+        hoeffding=hoeffding if policy == HOEFFDING else None,
     )
-    settings = hoeffding if policy == HOEFFDING else None
-    return replace(explanation, joins=joins, outlooks=outlooks, hoeffding=settings)
+
+
+def _load_at(
+    network: QueryNetwork,
+    statistics: NetworkStatistics,
+    factor: float,
+    *,
+    policy: str,
+    trigger_interval_seconds: float,
+) -> NetworkLoad:
+    """What the network takes at a multiple of the rows per second that are known."""
+    joined = with_joined_work(
+        network, statistics, load_factor=factor, trigger_interval_seconds=trigger_interval_seconds
+    )
+    return network_load(
+        network,
+        joined,
+        trigger_interval_seconds=trigger_interval_seconds,
+        load_factor=factor,
+        large_values=policy in BY_SIZE,
+        counted_rows=policy in COUNTING,
+    )
+
+
+def _chosen(network: QueryNetwork, load: NetworkLoad, rates_of: RatePolicy, budget: Budget, policy: str) -> ShedWork:
+    """What is shed so that the load fits into a budget."""
+    droppable = {} if policy == "uniform" else {query.query: query for query in droppable_queries(network)}
+    unsheddable_seconds = load.unsheddable_seconds
+    needed_seconds = unsheddable_seconds + _protected_seconds(load, droppable, policy)
+    for_work = allowed_seconds(load.unshed_seconds, needed_seconds, budget) - unsheddable_seconds
+    utmost = LASTING_SHARE * budget.trigger_interval_seconds - unsheddable_seconds
+    return chosen_for(load.tree, load.demands, rates_of, for_work, droppable, utmost_seconds=utmost)
+
+
+def _in_part(network: QueryNetwork, joins: Sequence[JoinOutlook], outlooks: Sequence[Outlook]) -> Iterator[Outlook]:
+    """Note which queries get results of a join that is done in part."""
+    in_part = {join.join for join in joins if join.is_sheddable and join.mode == JoinMode.SUBSET}
+    for outlook in outlooks:
+        is_partial = network.query(outlook.query).stream.name in in_part and outlook.effective_sampling_rate < 1
+        yield replace(outlook, is_joined_in_part=is_partial)
 
 
 def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, each by name

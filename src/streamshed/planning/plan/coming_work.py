@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from streamshed.network.model.network import QueryNetwork
-from streamshed.planning.load.network_load import network_load, rows_within
+from streamshed.planning.load.network_load import NetworkLoad, network_load, rows_within
 from streamshed.planning.plan.replanning import RatePlanner
 from streamshed.planning.plan.useful_rates import useful_rates
 from streamshed.planning.rates.rate_policies import RatePolicy
@@ -21,7 +21,7 @@ from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.droppable import DroppableQuery, droppable_queries
 from streamshed.planning.window_drop.track.state_limit import state_entries
 from streamshed.statistics.forecast import Statistics
-from streamshed.statistics.network_statistics import NetworkStatistics
+from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
 
 LEAST_SHARE = 1e-6
 """No micro-batch is said to do no work at all."""
@@ -173,45 +173,65 @@ def coming_work(
         large_values=large_values,
         counted_rows=counted_rows,
     )
-    droppable = (
-        {}
-        if windows is None
-        else {droppable_query.query: droppable_query for droppable_query in droppable_queries(network)}
-    )
-    nodes = load.tree.nodes
-    streams: list[str] = []
-    for node, address in zip(nodes, load.addresses, strict=True):
-        streams.append(str(address) if node.parent is None else streams[node.parent])
-    known_seconds = dict.fromkeys(streams, 0.0)
-    for node, stream in zip(nodes, streams, strict=True):
-        known_seconds[stream] += node.seconds
-    scales = {
-        stream: statistics.work_seconds(stream) / seconds if seconds > 0 else 0.0
-        for stream, seconds in known_seconds.items()
-    }
-    scaled = [replace(node, seconds=node.seconds * scales[stream]) for node, stream in zip(nodes, streams, strict=True)]
-    demands, of_nodes = load.demands, tuple(streams)
-    places = [
-        demands[node.query].query if address is None and node.query is not None else address or node.name
-        for node, address in zip(nodes, load.addresses, strict=True)
-    ]
-    window_rows = {
-        query.name: rows_within(
-            query.stream, arriving[query.stream.name], droppable_query.reach, load.reach[query.name]
-        )
-        for query in network.queries
-        if (droppable_query := droppable.get(query.name)) is not None and query.stream.name in arriving
-    }
+    droppable = {} if windows is None else {query.query: query for query in droppable_queries(network)}
+    streams = _streams_of(load)
     return ComingWork(
-        tree=WorkTree(tuple(scaled)),
-        demands=demands,
-        streams=of_nodes,
-        known_index=WorkIndex(of_nodes, demands),
-        places=tuple(places),
+        tree=_scaled(load, streams, statistics),
+        demands=load.demands,
+        streams=streams,
+        known_index=WorkIndex(streams, load.demands),
+        places=tuple(_places(load)),
         sized=load.sized,
         droppable=droppable,
         reach=load.reach,
         upcoming=UpcomingWindows()
         if windows is None
-        else replace(windows, state_entries=state_entries(droppable, network_statistics, window_rows)),
+        else replace(windows, state_entries=_state_entries(network, network_statistics, load, droppable, arriving)),
     )
+
+
+def _streams_of(load: NetworkLoad) -> tuple[str, ...]:
+    """Per node of the tree, its stream: parents come before their children."""
+    streams: list[str] = []
+    for node, address in zip(load.tree.nodes, load.addresses, strict=True):
+        streams.append(str(address) if node.parent is None else streams[node.parent])
+    return tuple(streams)
+
+
+def _places(load: NetworkLoad) -> Iterator[str]:
+    for node, address in zip(load.tree.nodes, load.addresses, strict=True):
+        if address is None and node.query is not None:
+            yield load.demands[node.query].query
+        else:
+            yield address or node.name
+
+
+def _scaled(load: NetworkLoad, streams: tuple[str, ...], statistics: Statistics) -> WorkTree:
+    """Let the work on each stream's rows take as long in all as the load model says."""
+    known_seconds = dict.fromkeys(streams, 0.0)
+    for node, stream in zip(load.tree.nodes, streams, strict=True):
+        known_seconds[stream] += node.seconds
+    scales = {
+        stream: statistics.work_seconds(stream) / seconds if seconds > 0 else 0.0
+        for stream, seconds in known_seconds.items()
+    }
+    nodes = zip(load.tree.nodes, streams, strict=True)
+    return WorkTree(tuple(replace(node, seconds=node.seconds * scales[stream]) for node, stream in nodes))
+
+
+def _state_entries(
+    network: QueryNetwork,
+    statistics: NetworkStatistics,
+    load: NetworkLoad,
+    droppable: Mapping[str, DroppableQuery],
+    arriving: Mapping[str, StreamStatistics],
+) -> Mapping[str, float]:
+    """Per query whose windows may be dropped, the entries of state that its windows take."""
+    window_rows = {
+        query.name: rows_within(
+            query.stream, arriving[query.stream.name], droppable[query.name].reach, load.reach[query.name]
+        )
+        for query in network.queries
+        if query.name in droppable and query.stream.name in arriving
+    }
+    return state_entries(droppable, statistics, window_rows)

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError, unknown_name
 from streamshed.planning.rates.effective_rates import effective_rates
 from streamshed.planning.rates.hoeffding import PAPERS_BOUND, HoeffdingSettings, hoeffding_rates
 from streamshed.planning.rates.least_error import equal_error_rates, least_error_rates
@@ -85,6 +85,5 @@ def rate_policy_named(name: str, hoeffding: HoeffdingSettings = PAPERS_BOUND) ->
         streamshed.errors.InvalidNetworkError: unknown policy "hoefding", known are: ... (did you mean "hoeffding"?)
     """
     if name not in RATE_POLICIES:
-        names = ", ".join(RATE_POLICIES)
-        raise InvalidNetworkError(f'unknown policy "{name}", known are: {names}{near_miss(name, RATE_POLICIES)}')
+        raise InvalidNetworkError(unknown_name("policy", name, RATE_POLICIES))
     return partial(hoeffding_rates, settings=hoeffding) if name == HOEFFDING else RATE_POLICIES[name]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+from streamshed.network.words.state_families import STATE_FAMILIES
+
 
 @dataclass(frozen=True, kw_only=True)
 class StateLayout:
@@ -45,11 +47,11 @@ class StateLayout:
 
     def missing(self, needed: StateLayout) -> tuple[str, ...]:
         """Name the families that a network needs and this layout lacks."""
-        return tuple(name for name in FAMILIES if getattr(needed, name) and not getattr(self, name))
+        return tuple(name for name in STATE_FAMILIES if getattr(needed, name) and not getattr(self, name))
 
     def extended(self, *families: str) -> Self:
         """Return the layout with more families."""
-        return type(self)(**{name: getattr(self, name) or name in families for name in FAMILIES})
+        return type(self)(**{name: getattr(self, name) or name in families for name in STATE_FAMILIES})
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -58,24 +60,9 @@ class StateLayout:
 
     def to_json(self) -> dict[str, bool]:
         """Return the layout as a JSON object."""
-        return {name: getattr(self, name) for name in FAMILIES}
+        return {name: getattr(self, name) for name in STATE_FAMILIES}
 
     @classmethod
     def from_json(cls, document: dict[str, bool]) -> Self:
         """Read what `to_json` wrote."""
-        return cls(**{name: bool(document.get(name)) for name in FAMILIES})
-
-
-FAMILIES = (
-    "decimals",
-    "texts",
-    "dispersions",
-    "quantiles",
-    "distincts",
-    "collected",
-    "distinct_values",
-    "rows",
-    "count_windows",
-    "cohorts",
-    "answer_rows",
-)
+        return cls(**{name: bool(document.get(name)) for name in STATE_FAMILIES})

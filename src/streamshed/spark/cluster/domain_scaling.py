@@ -16,7 +16,7 @@ from streamshed.elasticity.controllers import controller_named
 from streamshed.elasticity.hold_up import HoldUp
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.spark.cluster.executor_pool import ExecutorPool
-from streamshed.spark.cluster.input_cut import Cut
+from streamshed.spark.cluster.input_cut import FileCutter
 from streamshed.spark.cluster.scaling_status import ScalingStatus, scaling_status
 from streamshed.spark.cluster.shared_workers import SharedWorkers
 from streamshed.statistics.measured import Measured
@@ -64,7 +64,7 @@ class DomainScaling:
         self._pool, self._cores, self._slots = workers.pool, workers.cores, slots
         self._balance = Balance()
         self._stages: Stages | None = None
-        self._input: Cut | None = None
+        self._input: FileCutter | None = None
         settings = _in_pieces(workers.settings, partitions, workers.cores)
         self._settings, self._time = settings, time
         self.loop = ElasticLoop(
@@ -95,7 +95,7 @@ class DomainScaling:
             available_seconds=self._time.share * min(control.deadline_seconds, control.trigger_interval_seconds),
         )
 
-    def watch(self, stages: Stages, source: Cut) -> None:
+    def watch(self, stages: Stages, source: FileCutter) -> None:
         """Look from now on at how work is spread over tasks, and cut input finer where that is uneven."""
         self._stages, self._input = stages, source
 

@@ -97,7 +97,7 @@ def parts_per_core(worked_on_share: float) -> int:
     return parts
 
 
-class Cut(Protocol):
+class FileCutter(Protocol):
     """What cuts files into tasks; `InputCut` is one."""
 
     def cut(self, pieces: int, why: str) -> None:
@@ -112,7 +112,7 @@ class WindowPieces:
         tasks: How many can run at a time.
     """
 
-    def __init__(self, source: Cut, tasks: int) -> None:
+    def __init__(self, source: FileCutter, tasks: int) -> None:
         self._source, self._tasks = source, tasks
         self._latest: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
 

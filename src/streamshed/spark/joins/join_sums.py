@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 
 from streamshed.answering.table.value_kind import Carriage
 from streamshed.joins.model.side import Side
-from streamshed.joins.sums.summed_class import KeyPart, Selection, SummedClass, SummedValue, ValueForm
+from streamshed.joins.sums.summed_class import KeyPart, PairSelection, SummedClass, SummedValue, ValueForm
 from streamshed.network.sql.expression import parse_expression, quoted
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.sharing.counted_rows import ALWAYS
@@ -187,7 +187,7 @@ def _summed(
     )
 
 
-def _selection(conditions: Sequence[str], side_columns: _SideColumns) -> Selection | None:
+def _selection(conditions: Sequence[str], side_columns: _SideColumns) -> PairSelection | None:
     columns_of_side: dict[Side | None, list[str]] = {Side.LEFT: [], Side.RIGHT: [], None: []}
     for name in conditions:
         if name in side_columns.always:
@@ -196,7 +196,7 @@ def _selection(conditions: Sequence[str], side_columns: _SideColumns) -> Selecti
         if column_and_side is None:
             return None
         columns_of_side[column_and_side[1]].append(column_and_side[0])
-    return Selection(
+    return PairSelection(
         left=tuple(columns_of_side[Side.LEFT]),
         right=tuple(columns_of_side[Side.RIGHT]),
         later=tuple(columns_of_side[None]),

@@ -45,7 +45,7 @@ class PieceKind(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PackedRows:
     """Many rows in one."""
 
     kind: PieceKind
@@ -129,7 +129,7 @@ class JoinWork:
         gating = self.sums.gating
         return gates(gating, plan.codes(gating), plan.sized_intakes(gating)).codes is None
 
-    def pieces(self, results: JoinResult, *, is_summed: bool) -> Iterator[Piece]:
+    def pieces(self, results: JoinResult, *, is_summed: bool) -> Iterator[PackedRows]:
         """Return what goes on, in pieces that Spark can hand on.
 
         Args:
@@ -146,7 +146,7 @@ class JoinWork:
             {Side.LEFT: results.left, Side.RIGHT: results.right}, _places(results, is_summable), TIME, drawn
         )
         sums = summed_pairs(paired, self.sums.classes, SEPARATOR)
-        yield from (Piece(PieceKind.SUMS, to_blob(sum_rows)) for sum_rows in slices_of(sums))
+        yield from (PackedRows(PieceKind.SUMS, to_blob(sum_rows)) for sum_rows in slices_of(sums))
         if self.sums.needs_rows:
             yield from self._results(results, is_summable, PieceKind.SUMMED_RESULTS)
         if is_summable is not None:
@@ -164,7 +164,7 @@ class JoinWork:
 
         return joined
 
-    def _results(self, results: JoinResult, which: Booleans | None, kind: PieceKind) -> Iterator[Piece]:
+    def _results(self, results: JoinResult, which: Booleans | None, kind: PieceKind) -> Iterator[PackedRows]:
         """Results as rows: the later of the two times, and what is asked for of both rows."""
         places = _places(results, which)
         later = np.maximum(results.left_microseconds, results.right_microseconds)
@@ -178,7 +178,7 @@ class JoinWork:
         if self.sampled is not None:
             columns.append(_pair_codes(results, places[self.sampled]))
         table = pa.Table.from_arrays([times, *columns], schema=self.schema)
-        yield from (Piece(kind, to_blob(one)) for one in slices_of(table))
+        yield from (PackedRows(kind, to_blob(one)) for one in slices_of(table))
 
     def _summable(self, results: JoinResult) -> Booleans | None:
         """Which results have all that sums need; None: all. Rows that an earlier network stored may lack it."""

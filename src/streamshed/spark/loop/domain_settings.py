@@ -11,7 +11,7 @@ from streamshed.spark.cluster.domain_scaling import DomainWorkers
 from streamshed.spark.loop.domain_needs import NeedsSettings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DomainSettings:
     """How a time domain is to run.
 
@@ -19,7 +19,6 @@ class DomainSettings:
         checkpoint: Its folder.
         control: What the control loop is asked.
         time: Its part of the time of the workers.
-        confidence: Of the intervals of answers.
         partitions: State partitions of a new checkpoint.
         layout: What state is reserved for, beyond what the queries need.
         workers: Those it shares, and how their number is decided; None: that is fixed.
@@ -29,7 +28,6 @@ class DomainSettings:
     checkpoint: str
     control: ControlSettings
     time: ClockTime
-    confidence: float
     partitions: int
     layout: StateLayout
     workers: DomainWorkers | None = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from streamshed.answering.table.shed_interval import UNSETTLED, ShedInterval, remembered
 from streamshed.control.decision import Decision, Upcoming
@@ -11,10 +12,9 @@ from streamshed.control.elastic_loop import ElasticLoop
 from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
 from streamshed.control.loop import ControlLoop
 from streamshed.joins.choose.directive import JoinDirective
+from streamshed.network.model.stream import Stream
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
-from streamshed.planning.window_drop.track.decisions import UpcomingWindows
-from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED
 from streamshed.spark.checkpoint.checkpoint_reader import (
     last_committed,
     watermark_milliseconds,
@@ -25,14 +25,15 @@ from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.loop.carrier_clock import CarrierClock, with_sure_signs
 from streamshed.spark.loop.domain_facts import DomainFacts
 from streamshed.spark.loop.join_planner import JoinOutcome, JoinPlanner
+from streamshed.spark.loop.outcome_of_report import outcome_of
 from streamshed.spark.loop.partly_joined_times import ComingRows, lasting, partly_joined_times
 from streamshed.spark.loop.sampled_join_times import for_all_queries, sampled_join_times
 from streamshed.spark.loop.shed_times import settled, told_of_all
+from streamshed.spark.loop.upcoming_windows import upcoming_windows
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 from streamshed.spark.plan.share_codes import share_codes, sized_shares
 from streamshed.spark.plan.written_plans import KEPT_PLANS, WrittenPlans
 from streamshed.spark.source.catching_up import CatchingUp, beginning_of
-from streamshed.spark.source.event_times import event_times, joined_times
 from streamshed.spark.source.progress import MicroBatchReport
 from streamshed.spark.source.upcoming_rows import (
     RowSizes,
@@ -45,6 +46,29 @@ from streamshed.spark.source.upcoming_rows import (
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 _LEAST_SECONDS = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """What is known of a micro-batch before it runs.
+
+    Attributes:
+        micro_batch_id: Its number.
+        now: The wall clock, seconds.
+        steady: The clock that never steps, seconds.
+        upcoming: What its sources bring, as far as that is known.
+        rows: How many rows these are.
+        opened: The watermark that decides lateness in it, microseconds.
+        last: The plan of the one before; None: there was none.
+    """
+
+    micro_batch_id: int
+    now: float
+    steady: float
+    upcoming: dict[str, StreamRows]
+    rows: Mapping[str, int]
+    opened: int
+    last: PlanRow | None
 
 
 class MicroBatchPlanner:
@@ -161,6 +185,16 @@ class MicroBatchPlanner:
         return self._carrier.drained_at
 
     def _decided(self, micro_batch_id: int) -> tuple[PlanRow, Decision]:
+        ahead = self._ahead(micro_batch_id)
+        may_drain = self._may_drain(micro_batch_id, ahead.upcoming)
+        self._carrier.advance(ahead.steady, ahead.rows)
+        decision = self._loop.plan(self._question(ahead))
+        if may_drain:
+            self._carrier.drain(self._facts.longest_window, decision.drops.last_start, ahead.upcoming)
+        return self._row(ahead, decision), decision
+
+    def _ahead(self, micro_batch_id: int) -> _Ahead:
+        """Look at what is to come, and take up the clock of an earlier run where this is the first."""
         now, steady = self._clock(), self._steady_clock()
         upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, now)
         refuse_vanished(upcoming)
@@ -168,68 +202,74 @@ class MicroBatchPlanner:
         last = self._plans.row(micro_batch_id - 1)
         if not self._clock_lead_seconds and last is not None:
             self._carrier.resume(self._read_in(micro_batch_id - 1, last))
-        may_drain = self._may_drain(micro_batch_id, upcoming)
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
-        rows = rows_by_name(upcoming)
-        self._carrier.advance(steady, rows)
-        decision = self._loop.plan(
-            Upcoming(
-                micro_batch_id=micro_batch_id,
-                offered_rows=self._facts.of_asked(rows),
-                sizes_known=len(upcoming) == len(self._facts.sources),
-                backlog_rows=self._backlog(upcoming),
-                now_seconds=steady,
-                windows=self._windows(upcoming, opened, last),
-                work_per_row=self._facts.of_those_asked(self._joins.work_per_row(rows)),
-                needs=self._needs(steady),
-            )
+        return _Ahead(micro_batch_id, now, steady, upcoming, rows_by_name(upcoming), opened, last)
+
+    def _question(self, ahead: _Ahead) -> Upcoming:
+        """What the control loop is told of it."""
+        return Upcoming(
+            micro_batch_id=ahead.micro_batch_id,
+            offered_rows=self._facts.of_asked(ahead.rows),
+            sizes_known=len(ahead.upcoming) == len(self._facts.sources),
+            backlog_rows=self._backlog(ahead.upcoming),
+            now_seconds=ahead.steady,
+            windows=upcoming_windows(self._facts, self._carrier, ahead.upcoming, ahead.opened, ahead.last),
+            work_per_row=self._facts.of_those_asked(self._joins.work_per_row(ahead.rows)),
+            needs=self._needs(ahead.steady),
         )
-        if may_drain:
-            self._carrier.drain(self._facts.longest_window, decision.drops.last_start, upcoming)
+
+    def _row(self, ahead: _Ahead, decision: Decision) -> PlanRow:
+        """The decision as tasks are told it."""
+        last, since = ahead.last, ahead.opened - self._facts.longest_window
         codes = {
             name: share_codes(intakes, decision.query_codes, decision.sized, decision.counting)
             for name, intakes in self._facts.intakes.items()
             # The results of a join that is done in part are not sampled again.
             if not self._joins.sheds(name)
         }
-        directives = self._directives(decision, micro_batch_id, rows, last)
-        coming = self._coming(upcoming, opened, now, micro_batch_id=micro_batch_id)
-        shed = [
-            ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled)
-            for name, of_stream in codes.items()
-            if (sampled := {share: sampling_rate_of(code) for share, code in of_stream.items() if code != WHOLE})
-            for start, until in [self._shed_times(upcoming.get(name), opened - self._delays.get(name, 0), now)]
-        ]
-        shed += sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
-        row = PlanRow(
-            micro_batch_id=micro_batch_id,
-            open=opened,
+        directives = self._directives(decision, ahead.micro_batch_id, ahead.rows, last)
+        coming = self._coming(ahead)
+        sampled_joins = sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
+        shed = (*self._last_shed(last), *self._shed(codes, ahead), *sampled_joins)
+        return PlanRow(
+            micro_batch_id=ahead.micro_batch_id,
+            open=ahead.opened,
             streams={
-                stream.name: StreamPlan(
-                    sampling_code=min(codes.get(stream.name, {}).values(), default=WHOLE),
-                    share_codes=_unless_whole(codes.get(stream.name, {})),
-                    sized=(
-                        sized_shares(self._facts.intakes[stream.name], decision.query_codes, decision.sized)
-                        if stream.name in codes
-                        else None
-                    ),
-                    work_share=decision.work_shares.get(stream.name, 1.0),
-                    row_share=decision.row_shares.get(stream.name),
-                    join=directives.get(stream.name),
-                    **self._carrier.interval_of(stream),
-                )
+                stream.name: self._stream_plan(stream, decision, codes.get(stream.name), directives.get(stream.name))
                 for stream in self._facts.streams
             },
-            shed=remembered((*self._last_shed(last), *shed), since=opened - self._facts.longest_window),
+            shed=remembered(shed, since=since),
             partly_joined=self._partly_joined(directives, coming, last),
             effective_shares=self._effective_shares(),
-            decided_at_seconds=now,
+            decided_at_seconds=ahead.now,
             latest_event=dict(self._carrier.latest_event),
             silent_seconds=self._carrier.silent_seconds,
             drops=decision.drops,
             drained_at=self._carrier.drained_at,
         )
-        return row, decision
+
+    def _stream_plan(
+        self, stream: Stream, decision: Decision, codes: dict[str, int] | None, directive: JoinDirective | None
+    ) -> StreamPlan:
+        intakes, codes_by_share = self._facts.intakes, codes or {}
+        return StreamPlan(
+            sampling_code=min(codes_by_share.values(), default=WHOLE),
+            share_codes=codes_by_share if any(codes_by_share.values()) else {},
+            sized=None if codes is None else sized_shares(intakes[stream.name], decision.query_codes, decision.sized),
+            work_share=decision.work_shares.get(stream.name, 1.0),
+            row_share=decision.row_shares.get(stream.name),
+            join=directive,
+            **self._carrier.interval_of(stream),
+        )
+
+    def _shed(self, codes: Mapping[str, Mapping[str, int]], ahead: _Ahead) -> Iterator[ShedInterval]:
+        """Event times at which rows of this micro-batch may be missing, and by which rates."""
+        for name, of_stream in codes.items():
+            sampled = {share: sampling_rate_of(code) for share, code in of_stream.items() if code != WHOLE}
+            if sampled:
+                opened = ahead.opened - self._delays.get(name, 0)
+                start, until = self._shed_times(ahead.upcoming.get(name), opened, ahead.now)
+                yield ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled)
 
     def _read_in(self, micro_batch_id: int, plan: PlanRow | None) -> dict[str, StreamRows]:
         """What a micro-batch has brought that this process did not plan."""
@@ -263,16 +303,14 @@ class MicroBatchPlanner:
         )
         return self._catching_up.begins(beginning)
 
-    def _coming(
-        self, upcoming: Mapping[str, StreamRows], opened: int, now: float, *, micro_batch_id: int
-    ) -> ComingRows:
-        latest = self._carrier.latest_event
-        times = {one.name: self._shed_times(upcoming.get(one.name), opened, now) for one in self._facts.sources}
+    def _coming(self, ahead: _Ahead) -> ComingRows:
+        latest, sources = self._carrier.latest_event, self._facts.sources
+        times = {one.name: self._shed_times(ahead.upcoming.get(one.name), ahead.opened, ahead.now) for one in sources}
         return ComingRows(
-            micro_batch_id=micro_batch_id,
-            rows=rows_by_name(upcoming),
+            micro_batch_id=ahead.micro_batch_id,
+            rows=ahead.rows,
             times={name: (start, max(until, latest.get(name, until))) for name, (start, until) in times.items()},
-            opened=opened,
+            opened=ahead.opened,
         )
 
     def _partly_joined(
@@ -288,26 +326,6 @@ class MicroBatchPlanner:
         ]
         since = coming.opened - self._facts.longest_window
         return lasting(() if last is None else last.partly_joined, intervals, since=since)
-
-    def _windows(self, upcoming: Mapping[str, StreamRows], opened: int, last: PlanRow | None) -> UpcomingWindows:
-        since = {stream.name: self._carrier.interval_of(stream)["carrier_from"] for stream in self._facts.streams}
-        of_sources = {
-            stream.name: event_times(
-                upcoming.get(stream.name, StreamRows(0)).events,
-                opened=opened,
-                carried_since=since[stream.name],
-                latest=self._carrier.latest_event.get(stream.name),
-                latest_before=None if last is None else last.latest_event.get(stream.name),
-                least_step=0 if stream.is_numbered else round(self._facts.trigger_interval_seconds * 1e6),
-            )
-            for stream in self._facts.sources
-        }
-        of_joins = {
-            stream.name: joined_times(stream, of_sources, carried_since=since[stream.name])
-            for stream in self._facts.streams
-            if stream.joined is not None
-        }
-        return UpcomingWindows(event_times=of_sources | of_joins, drops=NOTHING_DROPPED if last is None else last.drops)
 
     def _backlog(self, upcoming: dict[str, StreamRows]) -> int:
         """Rows that wait: in folders now; of brokers what the last micro-batch left, less what this one takes."""
@@ -329,50 +347,28 @@ class MicroBatchPlanner:
         written = self._plans.row(report.micro_batch_id)
         report = with_sure_signs(report, written)
         is_cold, self._recorded = self._recorded < 0, report.micro_batch_id
+        self._observe(report, written)
+        plans: Mapping[str, StreamPlan] = {} if written is None else written.streams
+        started_at_seconds = report.started_at_seconds + self._clock_lead_seconds.get(report.micro_batch_id, 0.0)
+        joined = self._learn_of_joins(report, started_at_seconds)
+        outcome = outcome_of(
+            report, plans, joined, self._facts, self._joins, started_at_seconds=started_at_seconds, is_cold=is_cold
+        )
+        self._on_outcome(report, outcome, plans)
+
+    def _observe(self, report: MicroBatchReport, written: PlanRow | None) -> None:
+        """Take in which rows came, by when, and what is left."""
         upcoming = self._upcoming.pop(report.micro_batch_id, None)
-        if upcoming is not None:
-            if report.read_rows is not None:
-                refuse_lost(upcoming, report.read_rows)
-        else:
+        if upcoming is None:
             upcoming = self._read_in(report.micro_batch_id, written)
+        elif report.read_rows is not None:
+            refuse_lost(upcoming, report.read_rows)
         self._carrier.observe(report, {name: rows.events for name, rows in upcoming.items() if rows.events})
         self._rows_left = dict(report.rows_left)
         if self._catching_up is not None:
             self._catching_up.finished(report.started_at_seconds, report.rows_left)
         for name, rows in upcoming.items():
             self._sizes.learn(name, rows.bytes, report.offered_rows.get(name, 0))
-        plans: Mapping[str, StreamPlan] = {} if written is None else written.streams
-        rates = {name: plan.sampling_rate for name, plan in plans.items()}
-        shares = {
-            name: plan.sampling_rate if plan.row_share is None else plan.row_share for name, plan in plans.items()
-        }
-        estimated = {name: rows * shares.get(name, 1.0) for name, rows in report.offered_rows.items()}
-        started_at_seconds = report.started_at_seconds + self._clock_lead_seconds.get(report.micro_batch_id, 0.0)
-        joined = self._learn_of_joins(report, started_at_seconds)
-        outcome = MicroBatchOutcome(
-            micro_batch_id=report.micro_batch_id,
-            offered_rows=self._facts.of_asked(report.offered_rows),
-            admitted_rows=self._facts.of_asked(
-                {**estimated, **{name: float(rows) for name, rows in report.admitted_rows.items()}},
-                {name: plan.row_share for name, plan in plans.items() if plan.row_share is not None},
-            ),
-            sampling_rates=self._facts.of_those_asked(rates),
-            work_shares=self._facts.of_those_asked(
-                {name: plan.work_share for name, plan in plans.items()}
-                | {name: one.status.work_share for name, one in joined.items() if self._joins.sheds(name)}
-            ),
-            work_per_row=self._facts.of_those_asked(
-                self._joins.work_per_row(report.offered_rows) | {name: one.work_per_row for name, one in joined.items()}
-            ),
-            processing_seconds=report.processing_seconds,
-            trigger_interval_seconds=self._facts.trigger_interval_seconds,
-            started_at_seconds=started_at_seconds,
-            state_entries=report.state_rows,
-            state_written_entries=report.state_written_rows,
-            state_written_bytes=report.state_written_bytes,
-            is_cold=is_cold,
-        )
-        self._on_outcome(report, outcome, plans)
 
     def _learn_of_joins(self, report: MicroBatchReport, started_at_seconds: float) -> Mapping[str, JoinOutcome]:
         before, self._last_started = self._last_started, started_at_seconds
@@ -394,7 +390,3 @@ class MicroBatchPlanner:
     def _forget(self, micro_batch_id: int) -> None:
         self._clock_lead_seconds.pop(micro_batch_id, None)
         self._plans.forget(micro_batch_id)
-
-
-def _unless_whole(codes: dict[str, int]) -> dict[str, int]:
-    return codes if any(codes.values()) else {}

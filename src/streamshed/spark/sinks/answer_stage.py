@@ -26,7 +26,7 @@ from streamshed.spark.common.group_cohort import state_cohort
 from streamshed.spark.common.running_task import micro_batch_id, partition_id, query_id
 from streamshed.spark.common.valid_texts import valid_texts
 from streamshed.spark.plan.plan_client import PlanClient
-from streamshed.spark.windows.finished_answers import Feed, Listener
+from streamshed.spark.windows.finished_answers import FeedingAggregate, Listener
 from streamshed.spark.windows.nested_windows import Nested, ending_of
 from streamshed.spark.windows.window_sums import window_sums
 from streamshed.statistics.measured import WindowSums, summed
@@ -140,7 +140,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
 
 
 def listener_of(
-    feeds: Sequence[Feed], level: int, client: PlanClient | None, summaries: Accumulator[Summaries]
+    feeds: Sequence[FeedingAggregate], level: int, client: PlanClient | None, summaries: Accumulator[Summaries]
 ) -> Listener:
     """Return what adds up the windows whose answers are rows of a level, and reports the sums.
 

@@ -63,7 +63,7 @@ class Asker:
 
 
 @dataclass(frozen=True)
-class Feed:
+class FeedingAggregate:
     """An aggregate whose answers are rows.
 
     Attributes:
@@ -106,7 +106,7 @@ Listener = Callable[[WindowPartials], None]
 
 
 def finished_answers(
-    partials: DataFrame, feeds: Sequence[Feed], drop_decisions: KnownDrops, listener: Listener | None = None
+    partials: DataFrame, feeds: Sequence[FeedingAggregate], drop_decisions: KnownDrops, listener: Listener | None = None
 ) -> DataFrame:
     """Turn the window partials of some aggregates into rows, and let all others pass.
 
@@ -165,7 +165,7 @@ def _widened(record_batch: pa.RecordBatch) -> pa.RecordBatch:
     )
 
 
-def _answers(partials: WindowPartials, feed: Feed, drops: WindowDrops) -> pa.RecordBatch:
+def _answers(partials: WindowPartials, feed: FeedingAggregate, drops: WindowDrops) -> pa.RecordBatch:
     wanted = feed.wanted(partials.longs("window_start"), drops)
     rows = answer_rows(feed.outputs, partials.take(np.flatnonzero(wanted)))
     count = len(rows.starts)
@@ -184,7 +184,7 @@ def _with_added(
     return pa.RecordBatch.from_arrays([*columns, *typed], names=names)
 
 
-def _late(late: pa.RecordBatch, feeds: Mapping[int, Feed]) -> Iterator[pa.RecordBatch]:
+def _late(late: pa.RecordBatch, feeds: Mapping[int, FeedingAggregate]) -> Iterator[pa.RecordBatch]:
     """Late rows, once for each query that rests on the aggregate that they are late for."""
     definitions = late.column("definition_id")
     place = late.schema.get_field_index("definition_id")

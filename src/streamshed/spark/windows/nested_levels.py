@@ -49,7 +49,7 @@ from streamshed.spark.windows.finished_answers import (
     FEED_WANTED,
     MOST_BITS,
     Asker,
-    Feed,
+    FeedingAggregate,
     Listener,
     finished_answers,
 )
@@ -83,7 +83,7 @@ class CompiledLevel:
     """
 
     level: Level
-    feeds: tuple[Feed, ...]
+    feeds: tuple[FeedingAggregate, ...]
     types: Types
     presence_only: frozenset[str]
 
@@ -221,7 +221,9 @@ def _compiled(
     return CompiledLevel(level, feeds, level_types, presence_only(of_takers))
 
 
-def _feed(feed: Query, slots: Sequence[AggregateSlot], types: Types, level: Level, queries: Sequence[Query]) -> Feed:
+def _feed(
+    feed: Query, slots: Sequence[AggregateSlot], types: Types, level: Level, queries: Sequence[Query]
+) -> FeedingAggregate:
     aggregate = aggregate_of(feed)
     feed_slots = {slot.aggregate: slot for slot in slots if slot.query.definition_id == feed.definition_id}
     in_order = [feed_slots[name] for name, _ in aggregate.calls]
@@ -231,7 +233,7 @@ def _feed(feed: Query, slots: Sequence[AggregateSlot], types: Types, level: Leve
         for number, nesting in enumerate(level.nestings)
         if nesting.feed.definition_id == feed.definition_id
     }
-    return Feed(
+    return FeedingAggregate(
         definition_id=feed.definition_id,
         aggregate=aggregate,
         outputs=tuple(slot_output(slot, types) for slot in in_order),
@@ -255,9 +257,9 @@ def _value_type(slot: AggregateSlot, types: Types) -> T.DataType:
     return aggregate_type(call, types[slot.value])
 
 
-def _line(rows: DataFrame, programs: Sequence[StreamProgram], feeds: Sequence[Feed]) -> StraightLine:
+def _line(rows: DataFrame, programs: Sequence[StreamProgram], feeds: Sequence[FeedingAggregate]) -> StraightLine:
     """Give answers the columns that the operators over them know, and run these."""
-    by_aggregate: dict[Aggregate, list[Feed]] = {}
+    by_aggregate: dict[Aggregate, list[FeedingAggregate]] = {}
     for feed in feeds:
         by_aggregate.setdefault(feed.aggregate, []).append(feed)
     is_of = {
@@ -282,7 +284,7 @@ def _line(rows: DataFrame, programs: Sequence[StreamProgram], feeds: Sequence[Fe
     return line
 
 
-def _answer_columns(aggregate: Aggregate, feed: Feed) -> Iterator[tuple[str, Column]]:
+def _answer_columns(aggregate: Aggregate, feed: FeedingAggregate) -> Iterator[tuple[str, Column]]:
     """The typed columns of answers, null in all other rows."""
     place = answer_place(aggregate)
     names = list(aggregate.columns)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from streamshed.simulator.course import Course, Moment
+from streamshed.simulator.course import Course, CourseMoment
 from streamshed.simulator.profiles import constant
 from streamshed.simulator.scenario import run_scenario
 from streamshed_bench.workers import simulate
@@ -13,7 +13,7 @@ PNG = b"\x89PNG"
 
 def course(*, shed: float = 0.0, latency: float = 1.0, wanted: int = 2) -> Course:
     moments = [
-        Moment(
+        CourseMoment(
             started_at_seconds=60.0 * number,
             offered_rows=100,
             shed_share=shed,

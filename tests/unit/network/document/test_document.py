@@ -10,7 +10,7 @@ from streamshed.network.model.query import AnswerMode
 from streamshed.network.model.relation import relation
 from streamshed.network.model.sources import FolderSource, folder, rate
 from streamshed.network.model.stream import stream
-from streamshed.network.run.run_settings import MemorySink, ParquetSink, RunSettings
+from streamshed.network.run.run_settings import RunSettings, SinkSettings
 from streamshed.network.terms.parsing import parse_csv, parse_json
 
 SCHEMA = "ts timestamp, src_host string, dest_port int, size int"
@@ -222,8 +222,10 @@ class TestRoundTrip:
         "run",
         [
             RunSettings(),
-            RunSettings(sink=MemorySink("answers"), latency_microseconds=7_000_000, advisory=True),
-            RunSettings(sink=ParquetSink("/answers"), checkpoint="/checkpoint", unscalable="keep", confidence=0.9),
+            RunSettings(sink=SinkSettings("memory", "answers"), latency="7 seconds", advisory=True),
+            RunSettings(
+                sink=SinkSettings("parquet", "/answers"), checkpoint="/checkpoint", unscalable="keep", confidence=0.9
+            ),
         ],
     )
     def test_settings_of_a_run(self, run: RunSettings) -> None:

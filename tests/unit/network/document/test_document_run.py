@@ -1,12 +1,20 @@
 import dataclasses
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.workers import WorkerLimits
 from streamshed.errors import InvalidDocumentError, InvalidNetworkError
 from streamshed.network.document.document import parse_network
 from streamshed.network.document.document_writer import network_to_document
+from streamshed.network.run.feed import Feed
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.run.prediction_settings import PREDICTION_METHODS, PredictionSettings
-from streamshed.network.run.run_settings import ConsoleSink, MemorySink, ParquetSink, RunSettings, Sink
+from streamshed.network.run.run_settings import RunSettings, SinkSettings
+from streamshed.network.words.state_families import STATE_FAMILIES
 
 DOCUMENT = """
 streamshed: 1
@@ -26,12 +34,12 @@ def test_everything_can_be_said() -> None:
         " predictions: {parquet: out/predictions, method: linear}}"
     )
     assert parse_network(DOCUMENT + run, folder="/flows").run == RunSettings(
-        trigger_microseconds=1_000_000,
-        latency_microseconds=1_500_000,
+        trigger="1 second",
+        latency="1500 ms",
         headroom=0.5,
         policy="uniform",
         checkpoint="/flows/out/checkpoint",
-        sink=ParquetSink("/flows/out/answers"),
+        sink=SinkSettings("parquet", "/flows/out/answers"),
         advisory=True,
         unscalable="keep",
         confidence=0.99,
@@ -42,13 +50,53 @@ def test_everything_can_be_said() -> None:
 @pytest.mark.parametrize(
     ("text", "sink"),
     [
-        ("console", ConsoleSink()),
-        ("{memory: answers}", MemorySink("answers")),
-        ("{parquet: 's3a://b/answers'}", ParquetSink("s3a://b/answers")),
+        ("console", SinkSettings()),
+        ("{memory: answers}", SinkSettings("memory", "answers")),
+        ("{parquet: 's3a://b/answers'}", SinkSettings("parquet", "s3a://b/answers")),
     ],
 )
-def test_sinks(text: str, sink: Sink) -> None:
+def test_sinks(text: str, sink: SinkSettings) -> None:
     assert parse_network(f"{DOCUMENT}run: {{sink: {text}}}").run.sink == sink
+
+
+TEXTS = st.text("abc", min_size=1).map(lambda text: f"/flows/{text}")
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "trigger": st.integers(1, 9).map(lambda number: f"{number} ms"),
+    "latency": st.integers(10, 99).map(lambda number: f"{number} seconds"),
+    "larger_micro_batches": st.booleans(),
+    "prior": st.builds(LoadPrior, fixed_seconds=st.floats(1e-9, 9.0), is_measured=st.booleans()),
+    "headroom": st.floats(0.8, 1.0),
+    "policy": st.just("hoeffding"),
+    "fudge": st.floats(0.0, 9.0),
+    "advisory": st.booleans(),
+    "unscalable": st.sampled_from(["refuse", "keep"]),
+    "confidence": st.floats(0.1, 0.9),
+    "state_limit": st.integers(1, 99).map(lambda number: f"{number} MiB"),
+    "partitions": st.integers(1, 99),
+    "reserve": st.lists(st.sampled_from(STATE_FAMILIES), unique=True).map(tuple),
+    "elastic": st.builds(lambda most: ElasticSettings(limits=WorkerLimits(most=most)), st.integers(1, 9)),
+    "worker_patience": st.integers(1, 99).map(lambda number: f"{number} minutes"),
+    "publish_needs": TEXTS,
+    "feeds": st.builds(Feed, query=st.just("all"), needs=TEXTS, stream=st.just("s")).map(lambda feed: (feed,)),
+    "host": st.sampled_from(["10.0.0.7", "driver"]),
+    "port": st.integers(0, 65535),
+    "statistics": TEXTS,
+    "checkpoint": TEXTS,
+    "sink": st.just(SinkSettings("parquet", "/a")),
+    "predictions": st.builds(PredictionSettings, TEXTS, st.sampled_from(PREDICTION_METHODS)),
+}
+
+
+def test_there_is_a_value_for_each_setting() -> None:
+    assert VALUES.keys() == RunSettings.__dataclass_fields__.keys()
+
+
+@settings(max_examples=40)
+@given(st.fixed_dictionaries({}, optional=VALUES))
+def test_all_settings_come_back_as_they_were_written(given_settings: dict[str, Any]) -> None:
+    run = RunSettings(**{"sink": SinkSettings("parquet", "/a"), "policy": "hoeffding", **given_settings})
+    network = parse_network(DOCUMENT).network
+    assert parse_network(network_to_document(network, run), folder="/").run == run
 
 
 @pytest.mark.parametrize("method", [None, *PREDICTION_METHODS])
@@ -85,10 +133,10 @@ def test_settings_are_frozen() -> None:
 
 def test_all_problems_are_raised_at_once() -> None:
     with pytest.raises(InvalidNetworkError) as raised:
-        RunSettings(trigger_microseconds=0, headroom=0.0, confidence=1.0)
+        RunSettings(trigger="0 seconds", headroom=0.0, confidence=1.0)
     assert len(raised.value.problems) == 3
 
 
 def test_a_latency_within_the_trigger_is_refused() -> None:
     with pytest.raises(InvalidNetworkError, match="longer than the trigger of 2 seconds"):
-        RunSettings(latency_microseconds=2_000_000)
+        RunSettings(latency="2 seconds")

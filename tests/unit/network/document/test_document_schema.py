@@ -36,6 +36,7 @@ SECTIONS = {
     "query": "Query",
     "window": "Window",
     "run": "Run",
+    "prior": "Run: prior",
     "elastic": "Run: elastic",
     "feed": "Run: feed",
     "parquet_sink": "Sink: Parquet",
@@ -122,10 +123,9 @@ def test_choices_are_those_of_the_code() -> None:
 def test_defaults_of_a_run_are_those_of_the_code() -> None:
     run = DEFINITIONS["run"]["properties"]
     settings = RunSettings()
-    for key in ("headroom", "policy", "advisory", "unscalable", "confidence"):
+    for key in ("trigger", "headroom", "policy", "advisory", "unscalable", "confidence", "host", "port"):
         assert run[key]["default"] == getattr(settings, key)
-    assert run["trigger"]["default"] == "2 seconds"
-    assert settings.trigger_microseconds == 2_000_000
+    assert run.keys() == RunSettings.__dataclass_fields__.keys()
 
 
 def test_forms_are_told_apart_by_their_first_required_key() -> None:

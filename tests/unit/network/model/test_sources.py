@@ -65,7 +65,7 @@ def test_options_have_no_order() -> None:
     [
         ("parqet", None, 'unknown file format "parqet", known are: .* \\(did you mean "parquet"\\?\\)'),
         ("json", None, "json files need a schema"),
-        ("csv", "a itn", 'unknown type "itn" of column "a"'),
+        ("csv", "a itn", 'column "a": unknown type "itn"'),
     ],
 )
 def test_folders_that_cannot_be(format_name: str, schema: str | None, problem: str) -> None:

@@ -37,7 +37,7 @@ def test_calls_are_read(text: str, kind: AggregateKind, argument: str | None) ->
 @pytest.mark.parametrize(
     ("text", "problem"),
     {
-        "smu(size)": 'unknown aggregate "smu" in "smu\\(size\\)" \\(did you mean "sum"\\?\\)',
+        "smu(size)": 'unknown aggregate "smu" \\(did you mean "sum"\\?\\) in "smu\\(size\\)"',
         "mode(size)": "the aggregate mode .* is not supported, known are: count, sum",
         "sum(distinct host)": "DISTINCT is for count\\(DISTINCT ...\\), not for sum",
         "count(distinct a, b)": "has several arguments: count\\(DISTINCT ...\\) takes one",

@@ -45,7 +45,7 @@ def test_all_problems_of_a_schema_are_told() -> None:
     with pytest.raises(InvalidNetworkError) as caught:
         parse_schema("a itn, b, c int, C int")
     assert caught.value.problems == (
-        'unknown type "itn" of column "a" (did you mean "int"?)',
+        'column "a": unknown type "itn" (did you mean "int"?)',
         '"b" is no column: write a name and a type, such as "size int"',
         'the columns "c" and "C" have the same name for Spark',
     )

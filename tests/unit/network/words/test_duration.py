@@ -33,7 +33,7 @@ def test_durations_are_read(text: str, microseconds: int) -> None:
         "minutes": "is no duration",
         "-5 minutes": "is no duration",
         "5 minutes ago": "is no duration",
-        "5 minuts": 'unknown unit "minuts" in "5 minuts" \\(did you mean "minutes"\\?\\)',
+        "5 minuts": 'unknown unit "minuts" \\(did you mean "minutes"\\?\\) in "5 minuts"',
         "1 month": "the length of a month varies",
         "0.5 us": "no whole number of microseconds",
     }.items(),

@@ -6,13 +6,13 @@ import pytest
 
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.planning.plan.coming_work import coming_work
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.network_statistics import (
     NetworkStatistics,
     OperatorStatistics,

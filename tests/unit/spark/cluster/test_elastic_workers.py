@@ -7,12 +7,12 @@ from pyspark.sql import SparkSession
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits, Workers
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.run.settings import Settings
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.spark.cluster import elastic_workers as elastic_workers_module
 from streamshed.spark.cluster.elastic_workers import begin_with, elastic_partitions, elastic_workers
 from streamshed.spark.cluster.executors import Executor
 from streamshed.spark.cluster.shared_workers import SharedWorkers
-from streamshed.spark.start_settings import StartSettings
 from tests.unit.spark.executors_in_memory import ExecutorsInMemory
 
 
@@ -95,7 +95,7 @@ def test_the_most_that_any_clock_wants_is_asked_for() -> None:
 
 def test_settings_of_another_kind_are_refused() -> None:
     elastic: Any = {"most": 6}
-    with pytest.raises(InvalidNetworkError, match="elastic must be an ElasticSettings"):
-        StartSettings(elastic=elastic)
+    with pytest.raises(InvalidNetworkError, match="the elastic must be ElasticSettings"):
+        Settings(elastic=elastic)
     with pytest.raises(InvalidNetworkError, match="set shed to the headroom"):
-        StartSettings(headroom=0.5, elastic=ElasticSettings())
+        Settings(headroom=0.5, elastic=ElasticSettings())

@@ -8,7 +8,7 @@ import pytest
 from streamshed.joins.model.side import Side
 from streamshed.joins.partition.join_result import JoinResult
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.sums.summed_class import Selection, SummedClass, SummedValue, ValueForm
+from streamshed.joins.sums.summed_class import PairSelection, SummedClass, SummedValue, ValueForm
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
@@ -35,7 +35,7 @@ OWN = {
 SUMMED = SummedClass(
     class_id=7,
     edges=((10 * SECOND, 0),),
-    selections=(Selection(left=("__big",)), Selection()),
+    selections=(PairSelection(left=("__big",)), PairSelection()),
     value_mask=3,
     value=SummedValue(side=Side.RIGHT, column="alerts_n", form=ValueForm.WHOLE),
 )

@@ -16,12 +16,12 @@ from streamshed.network.model.network import network
 from streamshed.network.model.node import Node
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
+from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.retention import needed_share
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED
 from streamshed.spark.source.event_times import joined_times
-from streamshed.statistics.load_prior import LoadPrior
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 SECOND = 1_000_000

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from streamshed.errors import InvalidStatisticsError
-from streamshed.network.words.given import is_finite
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.run import forms
+from streamshed.network.run.setting import setting, value_problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,25 +26,29 @@ class LoadPrior:
             and a load close to what is sustained is not shed on suspicion.
 
     Raises:
-        ValueError: A cost is not positive and finite, or the share is outside (0, 1).
+        InvalidNetworkError: A cost is not positive and finite, or the share is outside (0, 1).
 
     Example:
         >>> LoadPrior(seconds_per_row=2e-6)
         LoadPrior(fixed_seconds=0.4, seconds_per_row=2e-06, read_share=0.25, is_measured=False)
     """
 
-    fixed_seconds: float = 0.4
-    seconds_per_row: float = 1e-6
-    read_share: float = 0.25
-    is_measured: bool = False
+    fixed_seconds: float = setting(0.4, "What a micro-batch costs without any row.", forms.number(exclusiveMinimum=0))
+    seconds_per_row: float = setting(
+        1e-6, "What a row costs that is read and admitted.", forms.number(exclusiveMinimum=0)
+    )
+    read_share: float = setting(
+        0.25,
+        "The share of that which is spent even on a row that the sampler drops: on reading it.",
+        forms.number(exclusiveMinimum=0, exclusiveMaximum=1),
+    )
+    is_measured: bool = setting(
+        False, "Whether the three were measured with these queries on this machine.", forms.flag()
+    )
 
     def __post_init__(self) -> None:
-        for field in ("fixed_seconds", "seconds_per_row"):
-            seconds = getattr(self, field)
-            if not (is_finite(seconds) and seconds > 0):
-                raise InvalidStatisticsError(f"load prior: {field} must be positive and finite, got {seconds}")
-        if not (is_finite(self.read_share) and 0 < self.read_share < 1):
-            raise InvalidStatisticsError(f"load prior: read_share must be between 0 and 1, got {self.read_share}")
+        if problems := [*value_problems(self)]:
+            raise InvalidNetworkError(*problems)
 
     @property
     def read_seconds_per_row(self) -> float:

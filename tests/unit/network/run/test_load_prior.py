@@ -1,11 +1,11 @@
 import pytest
 
-from streamshed.statistics.load_prior import LoadPrior
+from streamshed.network.run.load_prior import LoadPrior
 
 
 @pytest.mark.parametrize("fixed_seconds", [0.0, -1.0, float("inf"), float("nan")])
 def test_costs_are_positive(fixed_seconds: float) -> None:
-    with pytest.raises(ValueError, match="fixed_seconds must be positive"):
+    with pytest.raises(ValueError, match="fixed_seconds must be finite and more than 0"):
         LoadPrior(fixed_seconds=fixed_seconds)
 
 

@@ -1,0 +1,199 @@
+"""How a network is run, wherever that is said: the settings of `start`, of a document's `run`, of the command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias
+
+from streamshed.elasticity.settings import ElasticSettings
+from streamshed.errors import InvalidNetworkError, Problem
+from streamshed.network.run import forms
+from streamshed.network.run.feed import Feed
+from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.run.setting import setting, value_problems
+from streamshed.network.words.byte_size import parse_byte_size
+from streamshed.network.words.duration import format_duration, parse_duration
+from streamshed.network.words.policy_names import DEFAULT_POLICY, POLICY_NAMES
+from streamshed.network.words.schema_forms import by_name, reference
+from streamshed.network.words.state_families import STATE_FAMILIES
+
+Unscalable: TypeAlias = Literal["refuse", "keep"]
+
+_ROUNDING = 1e-9
+_HOEFFDING = "hoeffding"
+
+
+def _duration(example: str) -> forms.Form:
+    return forms.measure(example, parse_duration, least="longer than nothing")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings that `start`, documents and the command line have in common.
+
+    Durations and sizes are texts, as they were written; the properties tell them as numbers.
+
+    Raises:
+        InvalidNetworkError: Listing all that is wrong; the `element` of a problem is the setting.
+
+    Example:
+        >>> Settings(trigger="5 seconds", latency="4 seconds")
+        Traceback (most recent call last):
+        streamshed.errors.InvalidNetworkError: the latency must be longer than the trigger of 5 seconds,
+        because a row may wait that long for its micro-batch, got 4 seconds
+        >>> Settings(headroom=1.5, policy="unifrom")
+        Traceback (most recent call last):
+        streamshed.errors.InvalidNetworkError: 2 problems:
+          the headroom must be more than 0 and at most 1, got 1.5
+          the policy must be one of uniform, hoeffding, least_error, equal_error, got 'unifrom' (did you mean ...?)
+    """
+
+    trigger: str = setting("2 seconds", "How often a micro-batch should start.", _duration("2 seconds"))
+    latency: str | None = setting(
+        None,
+        "The goal from a row's arrival to its answer, longer than the trigger.",
+        _duration("5 seconds"),
+        unless="two triggers",
+    )
+    larger_micro_batches: bool = setting(
+        False,
+        "Let micro-batches take longer than a trigger, as far as the latency allows, before rows are shed.",
+        forms.flag(),
+    )
+    prior: LoadPrior | None = setting(
+        None,
+        "What micro-batches and rows are believed to cost until that was measured.",
+        forms.instance(LoadPrior, reference("prior")),
+        unless="what was measured on small machines",
+    )
+    headroom: float = setting(
+        0.8, "The share of the time that a plan may fill.", forms.number(exclusiveMinimum=0, maximum=1)
+    )
+    policy: str = setting(DEFAULT_POLICY, "How what is shed is chosen.", forms.choice(*POLICY_NAMES))
+    fudge: float = setting(
+        0.0,
+        "What the policy hoeffding adds to the C of each query, against statistics that may be wrong: the larger, the"
+        " more alike all rates.",
+        forms.number(minimum=0),
+    )
+    advisory: bool = setting(False, "Plan, but shed nothing.", forms.flag())
+    unscalable: Unscalable = setting(
+        "refuse",
+        "What to do about approximate queries that the policy cannot answer: refuse them before anything runs, or keep"
+        " all of their rows.",
+        forms.choice("refuse", "keep"),
+    )
+    confidence: float = setting(
+        0.95,
+        "How sure error bounds are; 1 − δ of the policy hoeffding.",
+        forms.number(exclusiveMinimum=0, exclusiveMaximum=1),
+    )
+    state_limit: str | None = setting(
+        None,
+        "How much state may take before queries that tolerate gaps make room.",
+        forms.measure("2 GiB", parse_byte_size, least="more than nothing"),
+        unless="as much as there is",
+    )
+    partitions: int | None = setting(
+        None,
+        "State partitions of each stateful stage of a new checkpoint.",
+        forms.whole_number(minimum=1),
+        unless="as many as cores, with elastic as many as workers there may be",
+    )
+    reserve: Sequence[str] = setting(
+        (),
+        "Families of state to hold for queries that may come later.",
+        forms.names("state family", *STATE_FAMILIES),
+        unless="none",
+    )
+    elastic: ElasticSettings | None = setting(
+        None,
+        "How workers (executors) are added and released, before and beside shedding.",
+        forms.instance(ElasticSettings, reference("elastic")),
+        unless="their number is not changed",
+    )
+    worker_patience: str = setting(
+        "2 minutes",
+        "How long there may be work and no worker of the cluster, at the start or later, before that is an error.",
+        _duration("2 minutes"),
+    )
+    publish_needs: str | os.PathLike[str] | None = setting(
+        None,
+        "A file that tells, with every decision, what is needed of the streams: networks that feed them may shed what"
+        " is not.",
+        forms.path("out/needs.json"),
+        unless="nothing is told",
+    )
+    feeds: Sequence[Feed] = setting(
+        (),
+        "Queries that are streams of other networks, and where those publish what they need.",
+        forms.instances(Feed, by_name("Queries that are streams of other networks, by query.", reference("feed"))),
+        unless="none",
+    )
+    host: str = setting(
+        "127.0.0.1",
+        "Address of the driver on which it hands out plans; executors must reach it.",
+        forms.text("127.0.0.1"),
+    )
+    port: int = setting(0, "Its port; 0: any that is free.", forms.whole_number(minimum=0, maximum=65535))
+
+    def __post_init__(self) -> None:
+        problems = [*value_problems(self)]
+        problems += self._joint_problems(frozenset(problem.element for problem in problems))
+        if problems:
+            raise InvalidNetworkError(*problems)
+
+    @property
+    def trigger_seconds(self) -> float:
+        """How often a micro-batch should start."""
+        return parse_duration(self.trigger) / 1e6
+
+    @property
+    def latency_seconds(self) -> float | None:
+        """The goal from a row's arrival to its answer; None: two triggers."""
+        return None if self.latency is None else parse_duration(self.latency) / 1e6
+
+    @property
+    def state_limit_bytes(self) -> int | None:
+        """How much state may take; None: as much as there is."""
+        return None if self.state_limit is None else parse_byte_size(self.state_limit)
+
+    @property
+    def worker_patience_seconds(self) -> float:
+        """How long there may be work and no worker."""
+        return parse_duration(self.worker_patience) / 1e6
+
+    def common(self) -> dict[str, Any]:
+        """Return the settings that all have in common, by name."""
+        return {one.name: getattr(self, one.name) for one in fields(Settings)}
+
+    def _joint_problems(self, wrong: frozenset[str]) -> Iterator[Problem]:
+        """Tell what does not go together, but for settings that are wrong by themselves."""
+        if self.latency is not None and wrong.isdisjoint({"trigger", "latency"}):
+            yield from self._latency_problems(parse_duration(self.trigger), parse_duration(self.latency))
+        if wrong.isdisjoint({"policy", "fudge"}) and self.fudge and self.policy != _HOEFFDING:
+            yield Problem(
+                f"fudge is added to the C of each query by the policy {_HOEFFDING}, but the policy is {self.policy}:"
+                f" leave fudge out, or write policy: {_HOEFFDING}?",
+                "fudge",
+            )
+        if self.elastic is not None and wrong.isdisjoint({"elastic", "headroom"}):
+            yield from self._threshold_problems(self.elastic.thresholds.shed)
+
+    def _latency_problems(self, trigger: int, latency: int) -> Iterator[Problem]:
+        if latency <= trigger:
+            says = (
+                f"the latency must be longer than the trigger of {format_duration(trigger)}, because a row may wait"
+                " that long for its micro-batch"
+            )
+            yield Problem(says, "latency", got=format_duration(latency))
+
+    def _threshold_problems(self, shed: float) -> Iterator[Problem]:
+        if shed > self.headroom + _ROUNDING:
+            yield Problem(
+                f"load is shed from the headroom of {self.headroom:g} on, but workers are added for it only beyond the"
+                f" threshold shed of elastic, {shed:g}: set shed to the headroom",
+                "elastic",
+            )

@@ -16,6 +16,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
         "throughput": "streamshed_bench.speed.throughput",
         "overhead": "streamshed_bench.speed.overhead",
         "burst": "streamshed_bench.speed.burst",
+        "latency": "streamshed_bench.speed.latency",
         "accuracy": "streamshed_bench.samples.accuracy",
         "coverage": "streamshed_bench.samples.coverage",
         "large_values": "streamshed_bench.samples.large_values",

@@ -204,6 +204,34 @@ def draw_error_ratios(path: Path, *, ratios: Mapping[tuple[str, float], float], 
     write_png(figure, path)
 
 
+def draw_latency(path: Path, *, parts: Mapping[str, Mapping[str, float]], times: Mapping[str, Sequence[float]]) -> None:
+    """Draw where the time of a micro-batch goes, and how long each took.
+
+    Args:
+        path: The file.
+        parts: Median seconds of each part, in order, by network.
+        times: Seconds of all micro-batches, by network.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((9.0, 3.6), "A micro-batch of few rows")
+    axes = figure.subplots()
+    ends = dict.fromkeys(parts, 0.0)
+    colors = itertools.cycle((_GRAY, _RED, _ORANGE, _BLUE, _GREEN))
+    for part in next(iter(parts.values())):
+        seconds = [parts[name][part] for name in parts]
+        axes.barh(list(parts), seconds, left=list(ends.values()), color=next(colors), label=part.replace("_", " "))
+        ends = {name: ends[name] + parts[name][part] for name in parts}
+    for place, name in enumerate(parts):
+        axes.plot(times[name], [place] * len(times[name]), "k|", markersize=12, alpha=0.3)
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    axes.set_xlabel("seconds; a line for each micro-batch")
+    axes.legend(fontsize=8, frameon=False, ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.18))
+    write_png(figure, path)
+
+
 def _over_sampling_rates(values: Mapping[tuple[str, float], float], title: str, *, level: float) -> tuple[Figure, Axes]:
     figure = _figure((7.0, 4.5), title)
     axes = figure.subplots()

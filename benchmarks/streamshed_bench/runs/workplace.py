@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,12 +52,15 @@ def workplace() -> Iterator[Workplace]:
 
 
 @contextmanager
-def bench_session(name: str, *, cluster: Path | None = None) -> Iterator[SparkSession]:
+def bench_session(
+    name: str, *, cluster: Path | None = None, options: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
     """Start Spark in this process, on all cores, and stop it at the end.
 
     Args:
         name: What runs, for Spark's own records.
         cluster: A folder for a standalone cluster whose executors do the work instead, one for each core.
+        options: More settings of Spark, where it runs in this process.
 
     Raises:
         JavaUnavailableError: There is no Java, or it is too old.
@@ -68,7 +71,7 @@ def bench_session(name: str, *, cluster: Path | None = None) -> Iterator[SparkSe
     start_quietly(memory=_MEMORY)
     with contextlib.ExitStack() as stack:
         if cluster is None:
-            spark = local_session(f"streamshed bench {name}", memory=_MEMORY)
+            spark = local_session(f"streamshed bench {name}", memory=_MEMORY, options=options)
         else:
             spark = _on_cluster(name, cluster, stack)
         stack.callback(spark.stop)

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 
 from streamshed.errors import JavaUnavailableError
-from streamshed.spark.cluster.session import require_java
+from streamshed.spark.cluster.session import START_SETTINGS, require_java
 
 
 def launch_java(settings: SparkConf | None = None) -> Any:
@@ -48,5 +48,5 @@ def start_quietly(*, memory: str) -> None:
     """
     context: Any = SparkContext
     if context._gateway is None:  # noqa: SLF001 - a session takes the gateway that is set here
-        settings = SparkConf(loadDefaults=False).set("spark.driver.memory", memory)
+        settings = SparkConf(loadDefaults=False).setAll(list(START_SETTINGS.items())).set("spark.driver.memory", memory)
         context._ensure_initialized(gateway=launch_java(settings))  # noqa: SLF001 - the same

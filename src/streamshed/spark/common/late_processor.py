@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from streamshed.spark.common.worker_heap import freeze_modules
+
 
 class MapStateNeeded(NamedTuple):
     """A map in state."""
@@ -51,6 +53,7 @@ class LateProcessor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N803 - Spark's names
         """Let the processor take in the rows of a micro-batch."""
         if self._processor is None:
+            freeze_modules()
             unpacked: StatefulProcessor = cloudpickle.loads(self._written)
             unpacked.init(self._opened)  # type: ignore[arg-type]
             self._processor = unpacked

@@ -10,6 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from streamshed.spark.common.in_arrow import in_arrow
+
 
 def one_partition(spark: SparkSession, rows: Callable[[pa.Schema], Iterator[pa.RecordBatch]], schema: str) -> DataFrame:
     """Return the rows that a function yields where and when they are computed: once per micro-batch and use.
@@ -29,7 +31,7 @@ def one_partition(spark: SparkSession, rows: Callable[[pa.Schema], Iterator[pa.R
             pass
         yield from rows(expected)
 
-    return spark.sql("VALUES 0").mapInArrow(filled, schema)
+    return in_arrow(spark.sql("VALUES 0"), filled, schema)
 
 
 def arrow_schema(ddl: str) -> pa.Schema:

@@ -33,6 +33,7 @@ from streamshed.sharing.resolution import resolve_stream
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
 from streamshed.spark.columns.summed_rows import SUMS_TYPE
 from streamshed.spark.common.collation import collation_problems
+from streamshed.spark.common.in_arrow import in_arrow
 from streamshed.spark.common.internal_names import (
     CARRIER_TIME,
     EVENT_TIME,
@@ -185,7 +186,7 @@ def joined_frame(
     packed: list[DataFrame] = []
     for side, node, _ in _sides(join):
         rows = lines[side] if streaming is None else _with_carrier(spark, lines[side], node, streaming)
-        packed.append(rows.drop(EVENT_TIME).mapInArrow(packing(condition, side, labels, fragments), PACKED_DDL))
+        packed.append(in_arrow(rows.drop(EVENT_TIME), packing(condition, side, labels, fragments), PACKED_DDL))
     by_label = packed[0].unionByName(packed[1]).groupBy("label")
     if streaming is None:
         packed_results = by_label.applyInArrow(work.all_at_once(), PIECE_DDL)
@@ -242,7 +243,7 @@ def _unpacked(packed_results: DataFrame, work: JoinWork, result_type: T.StructTy
     kinds = [field for field in result_type if field.name in work.schema.names]
     added = [T.StructField(PAIR_CODES, T.StringType())] if work.sampled is not None else []
     added += [T.StructField(IS_SUMMED, T.BooleanType()), T.StructField(SUMS, SUMS_TYPE)] if is_summed else []
-    rows = packed_results.mapInArrow(unpacking(work.schema, sums=is_summed), T.StructType([*kinds, *added]))
+    rows = in_arrow(packed_results, unpacking(work.schema, sums=is_summed), T.StructType([*kinds, *added]))
     columns = [
         F.col(f"`{field.name}`") if field.name in rows.columns else F.lit(None).cast(field.dataType).alias(field.name)
         for field in result_type

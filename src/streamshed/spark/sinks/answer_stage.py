@@ -23,6 +23,7 @@ from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, 
 from streamshed.sharing.intake import Share
 from streamshed.spark.admit.set_aside import SetAside
 from streamshed.spark.common.group_cohort import state_cohort
+from streamshed.spark.common.in_arrow import in_arrow
 from streamshed.spark.common.running_task import micro_batch_id, partition_id, query_id
 from streamshed.spark.common.valid_texts import valid_texts
 from streamshed.spark.plan.plan_client import PlanClient
@@ -82,7 +83,7 @@ def answer_frame(partials: DataFrame, answering: Answering, nested: Nested = Map
         for record_batch in whole_groups(record_batches, answering.derived.definitions):
             yield from answering.answers(WindowPartials(record_batch))
 
-    return _flat(partials, nested, answering.derived).mapInArrow(answered, ANSWER_DDL)
+    return in_arrow(_flat(partials, nested, answering.derived), answered, ANSWER_DDL)
 
 
 def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each by its name
@@ -136,7 +137,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
     flat = _flat(partials, nested, answering.derived)
     if has_cohorts:
         flat = flat.withColumn(COHORT, state_cohort(F.col("key_long"), F.col("key_text")))
-    return flat.mapInArrow(answered, ANSWER_DDL)
+    return in_arrow(flat, answered, ANSWER_DDL)
 
 
 def listener_of(

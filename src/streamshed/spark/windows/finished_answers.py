@@ -19,6 +19,7 @@ from streamshed.network.model.grouping import Aggregate
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.retention import unneeded_times
 from streamshed.planning.window_drop.track.window_drops import WindowDrops
+from streamshed.spark.common.in_arrow import in_arrow
 from streamshed.spark.plan.known_drops import KnownDrops
 
 FEED, FEED_TIME, FEED_WANTED = "__feed", "__feed_time", "__feed_wanted"
@@ -153,7 +154,7 @@ def finished_answers(
             partials_of_feed = together.take(np.flatnonzero(definitions == definition))
             yield _answers(partials_of_feed, by_definition[definition], drops)
 
-    return together.mapInArrow(finished, schema)
+    return in_arrow(together, finished, schema)
 
 
 def _widened(record_batch: pa.RecordBatch) -> pa.RecordBatch:

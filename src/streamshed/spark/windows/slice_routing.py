@@ -13,6 +13,7 @@ from streamshed.answering.table.answer_schema import ANSWER, LATE, UNREADABLE
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.sharing.counted_rows import Role, role_of, value_slot
 from streamshed.sharing.sharing_class import Member
+from streamshed.spark.common.constant import constant
 from streamshed.spark.common.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
 from streamshed.spark.common.unfused import unfused
 from streamshed.spark.windows.manifest import Routed
@@ -186,7 +187,7 @@ def _lengths(window: WindowSpecification) -> dict[str, int]:
 
 
 def literal_map(entries: Sequence[tuple[object, object]], key: str, value: str) -> Column:
-    """Return a map of constants; Spark folds it into a literal when it plans.
+    """Return a map of constants, as a literal.
 
     Args:
         entries: Keys, none twice, and values that JSON can hold; a struct is a dict.
@@ -195,4 +196,4 @@ def literal_map(entries: Sequence[tuple[object, object]], key: str, value: str) 
     """
     pairs = [{"key": known, "value": held} for known, held in entries]
     parsed = F.from_json(F.lit(json.dumps(pairs)), f"array<struct<key: {key}, value: {value}>>")
-    return F.map_from_entries(parsed)
+    return constant(F.map_from_entries(parsed))

@@ -1,0 +1,29 @@
+"""Rows through a Python function, in Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from streamshed.spark.common.worker_heap import freeze_modules
+
+ArrowFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+
+def in_arrow(rows: DataFrame, function: ArrowFunction, schema: str | T.StructType) -> DataFrame:
+    """Return what a function makes of the rows of each partition, in a worker whose garbage is quickly collected.
+
+    Args:
+        rows: The rows.
+        function: Takes a partition in batches and yields batches of the schema.
+        schema: Names and types of what it yields.
+    """
+
+    def of_partition(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        freeze_modules()
+        yield from function(record_batches)
+
+    return rows.mapInArrow(of_partition, schema)

@@ -64,7 +64,7 @@ def _checked(expression: ColumnExpression, rows: pa.Table) -> pa.Array:
 
 
 def written(array: pa.Array) -> list[str | None]:
-    """Values as texts that are equal where the values are, to the bit; all NaN are."""
+    """SureValues as texts that are equal where the values are, to the bit; all NaN are."""
     if pa.types.is_temporal(array.type):
         array = array.cast(pa.int32() if pa.types.is_date32(array.type) else pa.int64())
     return [None if value is None else str(value) for value in array.to_pylist()]

@@ -19,7 +19,7 @@ from streamshed.columnar.line import Line
 from streamshed.joins.model.arrays import Booleans, Ints
 from streamshed.joins.sums.groups import grouped, slice_starts
 from streamshed.joins.sums.summed_class import Edge
-from streamshed.joins.sums.value_sums import NO_SUMS, Counted, Values, as_wholes, no_sums, sums_of_values
+from streamshed.joins.sums.value_sums import NO_SUMS, Counted, RowValues, as_wholes, no_sums, sums_of_values
 
 CLASS_SUMS = pa.schema(
     [
@@ -173,7 +173,7 @@ def _values(
     if expression is None:
         return no_sums(counted.size)
     needs_value = _reaching(masks, column_class.value_mask)
-    values = Values.of(line.value(expression, needs_value), column_class.form)
+    values = RowValues.of(line.value(expression, needs_value), column_class.form)
     extremes = column_class.has_extremes or (is_sampled and column_class.has_means)
     return sums_of_values(values, counted.where(needs_value), extremes=extremes, powers=is_sampled)
 

@@ -19,7 +19,7 @@ from streamshed.sharing.instructions import Define, Match, Test
 from streamshed.sharing.probes import PROBED
 
 
-class Kernel:
+class ColumnKernel:
     """Computes what rows add to slices; made once for many micro-batches.
 
     Args:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from streamshed.columnar.column_work import column_work
 from streamshed.columnar.expressions.dialect import Dialect
-from streamshed.columnar.kernel import Kernel
+from streamshed.columnar.kernel import ColumnKernel
 from streamshed.columnar.key_index import KeyIndex
 from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
@@ -88,7 +88,7 @@ EVENTS = stream(
 )
 WORK = stream_work(EVENTS, [asked.query(EVENTS) for asked in ASKED])
 COLUMNS = column_work(WORK, {"hosts": {"host": "string", "role": "string"}}, Dialect(ansi=True, time_zone="UTC"))
-KERNEL = Kernel(COLUMNS)
+KERNEL = ColumnKernel(COLUMNS)
 LOOKUP = KeyIndex.of(pa.table({"host": list(ROLES), "role": list(ROLES.values())}), "host", ("role",))
 LOOKUPS = {one.matched: LOOKUP for one in WORK.program.instructions if isinstance(one, Match)}
 

@@ -25,8 +25,8 @@ from streamshed.columnar.expressions.coercion import (
     type_name,
     widened,
 )
+from streamshed.columnar.expressions.column_node import ColumnNode, Kernel, constant, is_null, strict
 from streamshed.columnar.expressions.dialect import Dialect
-from streamshed.columnar.expressions.formula import Formula, Kernel, constant, is_null, strict
 from streamshed.columnar.expressions.text_casts import (
     decoded_texts,
     parsed_dates,
@@ -34,7 +34,7 @@ from streamshed.columnar.expressions.text_casts import (
     parsed_times,
     parsed_truths,
 )
-from streamshed.columnar.expressions.values import Datum, Values, array_of, noted, numbers, valid
+from streamshed.columnar.expressions.values import Datum, SureValues, array_of, noted, numbers, valid
 from streamshed.columnar.expressions.zone import DAY, SECOND, SURE_DAYS, zone
 from streamshed.columnar.untranslatable import Untranslatable
 
@@ -61,7 +61,7 @@ CAST_TYPES: Mapping[str, pa.DataType] = {
 """Types by name: Spark's and the parser's."""
 
 
-def cast(node: Formula, kind: pa.DataType, dialect: Dialect) -> Formula:
+def cast(node: ColumnNode, kind: pa.DataType, dialect: Dialect) -> ColumnNode:
     """Convert a value to a type; under ANSI what does not fit is unsure.
 
     Raises:
@@ -82,11 +82,11 @@ def _kernel(source: pa.DataType, kind: pa.DataType, dialect: Dialect) -> Kernel:
     if source in NUMBERS and kind in NUMBERS:
         return _between_numbers(source, kind, dialect)
     if source in NUMBERS and kind == BOOLEAN:
-        return lambda datum: Values(array_of(BOOLEAN, numbers(datum) != 0, datum))
+        return lambda datum: SureValues(array_of(BOOLEAN, numbers(datum) != 0, datum))
     if source == BOOLEAN and kind in (*NUMBERS, STRING):
-        return lambda datum: Values(pc.cast(datum, kind))
+        return lambda datum: SureValues(pc.cast(datum, kind))
     if source in INTEGERS and kind == STRING:
-        return lambda datum: Values(pc.cast(datum, STRING))
+        return lambda datum: SureValues(pc.cast(datum, STRING))
     if source == DATE and kind == STRING:
         return _date_as_text
     if source == BINARY and kind == STRING:
@@ -99,13 +99,13 @@ def _kernel(source: pa.DataType, kind: pa.DataType, dialect: Dialect) -> Kernel:
 def _between_numbers(source: pa.DataType, kind: pa.DataType, dialect: Dialect) -> Kernel:
     is_wider = NUMBERS.index(kind) > NUMBERS.index(source)
     if kind in FRACTIONS or is_wider or (source in INTEGERS and not dialect.ansi):
-        return lambda datum: Values(pc.cast(datum, kind, safe=False))
+        return lambda datum: SureValues(pc.cast(datum, kind, safe=False))
 
-    def kernel(datum: pa.Array) -> Values:
+    def kernel(datum: pa.Array) -> SureValues:
         values = numbers(datum)
         fits = _fits(values, kind)
         whole = np.where(fits, values, values.dtype.type(0)).astype(kind.to_pandas_dtype())
-        return Values(array_of(kind, whole, datum), noted(~fits & valid(datum)))
+        return SureValues(array_of(kind, whole, datum), noted(~fits & valid(datum)))
 
     return kernel
 
@@ -135,36 +135,36 @@ def _from_text(kind: pa.DataType, dialect: Dialect) -> Kernel:
 def _text_as_timestamp(dialect: Dialect) -> Kernel:
     hours = zone(dialect.time_zone)
 
-    def kernel(datum: pa.Array) -> Values:
+    def kernel(datum: pa.Array) -> SureValues:
         local, is_utc, unsure = parsed_times(datum)
         instants = np.where(is_utc, local, hours.instants(local))
         unsure = unsure | (~(hours.is_sure(instants) | is_utc) & valid(datum))
-        return Values(array_of(TIMESTAMP, instants, datum), noted(unsure))
+        return SureValues(array_of(TIMESTAMP, instants, datum), noted(unsure))
 
     return kernel
 
 
-def _text_as_local_time(datum: pa.Array) -> Values:
+def _text_as_local_time(datum: pa.Array) -> SureValues:
     local, is_utc, unsure = parsed_times(datum)
-    return Values(array_of(TIMESTAMP_NTZ, local, datum), noted(unsure | is_utc))
+    return SureValues(array_of(TIMESTAMP_NTZ, local, datum), noted(unsure | is_utc))
 
 
-def _date_as_text(datum: pa.Array) -> Values:
+def _date_as_text(datum: pa.Array) -> SureValues:
     days = numbers(datum)
     unsure = noted(((days < SURE_DAYS[0]) | (days > SURE_DAYS[1])) & valid(datum))
     if unsure is not None:
         datum = pc.if_else(pa.array(unsure), pa.scalar(None, DATE), datum)
-    return Values(pc.cast(datum, STRING), unsure)
+    return SureValues(pc.cast(datum, STRING), unsure)
 
 
 def _local_days(dialect: Dialect) -> Kernel:
     hours = zone(dialect.time_zone)
 
-    def kernel(datum: Datum) -> Values:
+    def kernel(datum: Datum) -> SureValues:
         instants = numbers(datum)
         days = hours.local(instants) // DAY
         unsure = noted(~np.broadcast_to(hours.is_sure(instants), len(days)) & valid(datum))
-        return Values(array_of(DATE, days, datum), unsure)
+        return SureValues(array_of(DATE, days, datum), unsure)
 
     return kernel
 
@@ -172,43 +172,43 @@ def _local_days(dialect: Dialect) -> Kernel:
 def _starts_of_days(dialect: Dialect) -> Kernel:
     hours = zone(dialect.time_zone)
 
-    def kernel(datum: Datum) -> Values:
+    def kernel(datum: Datum) -> SureValues:
         days = numbers(datum).astype(np.int64)
         near = np.clip(days, *SURE_DAYS)
         instants = hours.instants(near * DAY)
         sure = np.broadcast_to(hours.is_sure(instants), len(days)) & (near == days)
-        return Values(array_of(TIMESTAMP, instants, datum), noted(~sure & valid(datum)))
+        return SureValues(array_of(TIMESTAMP, instants, datum), noted(~sure & valid(datum)))
 
     return kernel
 
 
 def _seconds(_: Dialect) -> Kernel:
-    return lambda datum: Values(array_of(BIGINT, numbers(datum) // SECOND, datum))
+    return lambda datum: SureValues(array_of(BIGINT, numbers(datum) // SECOND, datum))
 
 
 def _fractional_seconds(_: Dialect) -> Kernel:
-    return lambda datum: Values(array_of(DOUBLE, numbers(datum) / float(SECOND), datum))
+    return lambda datum: SureValues(array_of(DOUBLE, numbers(datum) / float(SECOND), datum))
 
 
 def _from_seconds(_: Dialect) -> Kernel:
     return lambda datum: scaled_to_micros(datum, SECOND)
 
 
-def scaled_to_micros(datum: Datum, factor: int) -> Values:
+def scaled_to_micros(datum: Datum, factor: int) -> SureValues:
     """Instants of whole numbers of units of so many microseconds; unsure where they do not fit."""
     values = numbers(datum).astype(np.int64)
     most = np.iinfo(np.int64).max // factor
     near = np.clip(values, -most, most)
-    return Values(array_of(TIMESTAMP, near * factor, datum), noted((near != values) & valid(datum)))
+    return SureValues(array_of(TIMESTAMP, near * factor, datum), noted((near != values) & valid(datum)))
 
 
 def _to_local(dialect: Dialect) -> Kernel:
     hours = zone(dialect.time_zone)
 
-    def kernel(datum: Datum) -> Values:
+    def kernel(datum: Datum) -> SureValues:
         instants = numbers(datum)
         unsure = noted(~np.broadcast_to(hours.is_sure(instants), len(instants)) & valid(datum))
-        return Values(array_of(TIMESTAMP_NTZ, hours.local(instants), datum), unsure)
+        return SureValues(array_of(TIMESTAMP_NTZ, hours.local(instants), datum), unsure)
 
     return kernel
 
@@ -216,17 +216,17 @@ def _to_local(dialect: Dialect) -> Kernel:
 def _to_instants(dialect: Dialect) -> Kernel:
     hours = zone(dialect.time_zone)
 
-    def kernel(datum: Datum) -> Values:
+    def kernel(datum: Datum) -> SureValues:
         instants = hours.instants(numbers(datum))
         unsure = noted(~np.broadcast_to(hours.is_sure(instants), len(instants)) & valid(datum))
-        return Values(array_of(TIMESTAMP, instants, datum), unsure)
+        return SureValues(array_of(TIMESTAMP, instants, datum), unsure)
 
     return kernel
 
 
 _TIMES: Mapping[tuple[pa.DataType, pa.DataType], Callable[[Dialect], Kernel]] = {
     (TIMESTAMP, DATE): _local_days,
-    (TIMESTAMP_NTZ, DATE): lambda _: lambda datum: Values(array_of(DATE, numbers(datum) // DAY, datum)),
+    (TIMESTAMP_NTZ, DATE): lambda _: lambda datum: SureValues(array_of(DATE, numbers(datum) // DAY, datum)),
     (DATE, TIMESTAMP): _starts_of_days,
     (TIMESTAMP, BIGINT): _seconds,
     (TIMESTAMP, DOUBLE): _fractional_seconds,

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamshed.columnar.expressions.column_node import ColumnNode, constant, is_null, strict
 from streamshed.columnar.expressions.dialect import Dialect
-from streamshed.columnar.expressions.formula import Formula, constant, is_null, strict
-from streamshed.columnar.expressions.values import Values
+from streamshed.columnar.expressions.values import SureValues
 from streamshed.columnar.untranslatable import Untranslatable
 
 BOOLEAN, STRING, BINARY, DATE = pa.bool_(), pa.string(), pa.binary(), pa.date32()
@@ -77,7 +77,7 @@ def wider_type(first: pa.DataType, second: pa.DataType, dialect: Dialect) -> pa.
     return DOUBLE if wider == FLOAT and dialect.ansi else wider
 
 
-def common_type(nodes: Sequence[Formula], dialect: Dialect) -> pa.DataType:
+def common_type(nodes: Sequence[ColumnNode], dialect: Dialect) -> pa.DataType:
     """The type that all of some values convert to, one after the other.
 
     Raises:
@@ -92,7 +92,7 @@ def common_type(nodes: Sequence[Formula], dialect: Dialect) -> pa.DataType:
     return kind
 
 
-def widened(node: Formula, kind: pa.DataType) -> Formula:
+def widened(node: ColumnNode, kind: pa.DataType) -> ColumnNode:
     """A number as one of a wider type, a null as one of any type."""
     if node.type == kind:
         return node
@@ -103,16 +103,16 @@ def widened(node: Formula, kind: pa.DataType) -> Formula:
         return constant(value if kind == DOUBLE else pc.cast(value, kind))
     if node.type not in NUMBERS or kind not in NUMBERS:
         raise Untranslatable(f"{type_name(node.type)} as {type_name(kind)} is evaluated by Spark")
-    return strict(kind, lambda datum: Values(pc.cast(datum, kind, safe=False)), node)
+    return strict(kind, lambda datum: SureValues(pc.cast(datum, kind, safe=False)), node)
 
 
-def in_common(nodes: Sequence[Formula], dialect: Dialect) -> tuple[pa.DataType, list[Formula]]:
+def in_common(nodes: Sequence[ColumnNode], dialect: Dialect) -> tuple[pa.DataType, list[ColumnNode]]:
     """Some values converted to the type that they have in common."""
     kind = common_type(nodes, dialect)
     return kind, [widened(node, kind) for node in nodes]
 
 
-def expect(node: Formula, kinds: Sequence[pa.DataType], what: str) -> Formula:
+def expect(node: ColumnNode, kinds: Sequence[pa.DataType], what: str) -> ColumnNode:
     """A node of one of some types, a null as one of the first.
 
     Raises:
@@ -125,5 +125,5 @@ def expect(node: Formula, kinds: Sequence[pa.DataType], what: str) -> Formula:
     return node
 
 
-Builder = Callable[[Dialect, Sequence[Formula]], Formula]
+Builder = Callable[[Dialect, Sequence[ColumnNode]], ColumnNode]
 """Makes a node of an operator or a function from its operands; raises `Untranslatable`."""

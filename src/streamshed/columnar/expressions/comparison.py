@@ -23,11 +23,19 @@ from streamshed.columnar.expressions.coercion import (
     is_scalar_type,
     type_name,
 )
+from streamshed.columnar.expressions.column_node import (
+    ColumnNode,
+    any_values,
+    constant,
+    is_null,
+    shared,
+    spread,
+    strict,
+)
 from streamshed.columnar.expressions.decimals import with_common_digits
 from streamshed.columnar.expressions.dialect import Dialect
-from streamshed.columnar.expressions.formula import Formula, any_values, constant, is_null, shared, spread, strict
 from streamshed.columnar.expressions.logic import both
-from streamshed.columnar.expressions.values import Datum, Mask, Values, array_of, numbers
+from streamshed.columnar.expressions.values import Datum, Mask, SureValues, array_of, numbers
 from streamshed.columnar.untranslatable import Untranslatable
 
 _ARROW = {
@@ -81,26 +89,26 @@ def comparison(operator: str) -> Builder:
     return partial(_comparison, operator)
 
 
-def _comparison(operator: str, dialect: Dialect, operands: Sequence[Formula]) -> Formula:
+def _comparison(operator: str, dialect: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
     _, (first, second) = _comparable(operands[0], operands[1], dialect)
-    return strict(BOOLEAN, lambda left, right: Values(compare(operator, left, right)), first, second)
+    return strict(BOOLEAN, lambda left, right: SureValues(compare(operator, left, right)), first, second)
 
 
-def null_safe_equal(dialect: Dialect, operands: Sequence[Formula]) -> Formula:
+def null_safe_equal(dialect: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
     """`<=>`: as `=`, but null equals null, and nothing else."""
     _, (first, second) = _comparable(operands[0], operands[1], dialect)
     if is_null(first) and is_null(second):
         return constant(pa.scalar(True, BOOLEAN))
 
-    def kernel(left: Datum, right: Datum) -> Values:
+    def kernel(left: Datum, right: Datum) -> SureValues:
         nulls = pc.and_(pc.is_null(left), pc.is_null(right))
         equal = compare("=", left, right)
-        return Values(equal if equal.null_count == 0 else pc.or_(equal.fill_null(False), nulls))
+        return SureValues(equal if equal.null_count == 0 else pc.or_(equal.fill_null(False), nulls))
 
     return any_values(BOOLEAN, kernel, first, second)
 
 
-def between(dialect: Dialect, operands: Sequence[Formula]) -> Formula:
+def between(dialect: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
     """`first BETWEEN low AND high`: two comparisons."""
     first, low, high = operands
     first = shared(first)
@@ -108,7 +116,7 @@ def between(dialect: Dialect, operands: Sequence[Formula]) -> Formula:
     return both(dialect, [at_least, comparison("<=")(dialect, [first, high])])
 
 
-def is_in(dialect: Dialect, operands: Sequence[Formula]) -> Formula:
+def is_in(dialect: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
     """`first IN (...)`: null where the value is, or where it equals none and one of them is null."""
     kind, (first, *values) = _with_common_type(operands, dialect)
     constants = [value.constant for value in values if value.constant is not None and value.constant.is_valid]
@@ -116,15 +124,15 @@ def is_in(dialect: Dialect, operands: Sequence[Formula]) -> Formula:
         raise Untranslatable("IN with values that are not constants is evaluated by Spark")
     has_null = len(constants) < len(values)
     if not constants:
-        return strict(BOOLEAN, lambda datum: Values(pa.nulls(len(datum), BOOLEAN)), first)
+        return strict(BOOLEAN, lambda datum: SureValues(pa.nulls(len(datum), BOOLEAN)), first)
     value_set = pa.array([value.as_py() for value in constants], kind)
 
-    def kernel(datum: pa.Array) -> Values:
+    def kernel(datum: pa.Array) -> SureValues:
         among = _among_fractions(datum, value_set) if kind in FRACTIONS else pc.is_in(datum, value_set=value_set)
         if not has_null and datum.null_count == 0:
-            return Values(among)
+            return SureValues(among)
         unknown = pc.or_(pc.is_null(datum), pc.invert(among)) if has_null else pc.is_null(datum)
-        return Values(pc.if_else(unknown, pa.scalar(None, BOOLEAN), among))
+        return SureValues(pc.if_else(unknown, pa.scalar(None, BOOLEAN), among))
 
     return strict(BOOLEAN, kernel, first)
 
@@ -137,13 +145,13 @@ def _among_fractions(datum: pa.Array, value_set: pa.Array) -> pa.BooleanArray:
     return among if pc.all(is_number).as_py() else pc.or_(among, pc.fill_null(pc.is_nan(datum), False))
 
 
-def _comparable(first: Formula, second: Formula, dialect: Dialect) -> tuple[pa.DataType, list[Formula]]:
+def _comparable(first: ColumnNode, second: ColumnNode, dialect: Dialect) -> tuple[pa.DataType, list[ColumnNode]]:
     """Two operands of a comparison with one type; a text that is a literal becomes what it is compared with."""
     first, second = _fitted(first, second, dialect), _fitted(second, first, dialect)
     return _with_common_type([first, second], dialect)
 
 
-def _with_common_type(operands: Sequence[Formula], dialect: Dialect) -> tuple[pa.DataType, list[Formula]]:
+def _with_common_type(operands: Sequence[ColumnNode], dialect: Dialect) -> tuple[pa.DataType, list[ColumnNode]]:
     kinds = {operand.type for operand in operands}
     if any(pa.types.is_decimal128(kind) for kind in kinds) and kinds.isdisjoint(FRACTIONS):
         nodes = with_common_digits(operands)
@@ -158,7 +166,7 @@ def _check_comparable(kind: pa.DataType) -> None:
         raise Untranslatable(f"comparing {type_name(kind)} is evaluated by Spark")
 
 
-def _fitted(node: Formula, other: Formula, dialect: Dialect) -> Formula:
+def _fitted(node: ColumnNode, other: ColumnNode, dialect: Dialect) -> ColumnNode:
     if node.type != STRING or other.type in (STRING, pa.null()) or is_null(node):
         return node
     text = "" if node.constant is None else node.constant.as_py()
@@ -178,19 +186,19 @@ def _fitted(node: Formula, other: Formula, dialect: Dialect) -> Formula:
 def extreme(operator: str) -> Builder:
     """Make nodes of `greatest` (">") or `least` ("<"): nulls are passed over, of equal values the first is taken."""
 
-    def build(dialect: Dialect, operands: Sequence[Formula]) -> Formula:
+    def build(dialect: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
         kind, nodes = in_common(operands, dialect)
         _check_comparable(kind)
         if len(nodes) < 2 or kind == pa.null():
             raise Untranslatable("greatest and least of fewer than two values are evaluated by Spark")
 
-        def kernel(*compared: Datum) -> Values:
+        def kernel(*compared: Datum) -> SureValues:
             count = max(len(datum) for datum in compared if isinstance(datum, pa.Array))
             best = spread(compared[0], count)
             for datum in compared[1:]:
                 # Compared with null it is null: better than one, worse than none.
                 best = pc.if_else(pc.coalesce(compare(operator, datum, best), pc.is_null(best)), datum, best)
-            return Values(best)
+            return SureValues(best)
 
         return any_values(kind, kernel, *nodes)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from streamshed.columnar.expressions.column_node import ColumnNode, ColumnRows, spread
 from streamshed.columnar.expressions.dialect import Dialect
-from streamshed.columnar.expressions.formula import Formula, Rows, spread
 from streamshed.columnar.expressions.tree import Translation
 from streamshed.columnar.untranslatable import Unsure, Untranslatable
 from streamshed.errors import InvalidExpressionError
@@ -28,7 +28,7 @@ class ColumnExpression:
 
     type: pa.DataType
     columns: frozenset[str]
-    _node: Formula
+    _node: ColumnNode
 
     def evaluate(self, columns: Mapping[str, pa.Array], rows: int) -> pa.Array:
         """Evaluate it: bit for bit what Spark answers for each row.
@@ -57,7 +57,7 @@ class ColumnExpression:
             1 of 2 rows are left to Spark [False  True]
         """
         try:
-            values = self._node.evaluate(Rows(columns, rows))
+            values = self._node.evaluate(ColumnRows(columns, rows))
         except pa.ArrowInvalid as error:
             raise Unsure(np.ones(rows, np.bool_)) from error
         if values.unsure is not None and values.unsure.any():
@@ -98,7 +98,7 @@ def compiled(sql: str, types: Mapping[str, pa.DataType], dialect: Dialect) -> Co
     try:
         node = translation.root(sql)
         no_rows = {name: pa.array([], types[name]) for name in translation.columns}
-        node.evaluate(Rows(no_rows, 0))
+        node.evaluate(ColumnRows(no_rows, 0))
     except (pa.ArrowNotImplementedError, RecursionError) as error:
         raise Untranslatable(f'"{sql[:_SHOWN]}" is evaluated by Spark') from error
     return ColumnExpression(node.type, frozenset(translation.columns), node)

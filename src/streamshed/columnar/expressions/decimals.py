@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.columnar.expressions.coercion import BIGINT, INT, INTEGERS, SMALLINT, TINYINT, type_name
-from streamshed.columnar.expressions.formula import Formula, constant, is_null, strict
-from streamshed.columnar.expressions.values import Values
+from streamshed.columnar.expressions.column_node import ColumnNode, constant, is_null, strict
+from streamshed.columnar.expressions.values import SureValues
 from streamshed.columnar.untranslatable import Untranslatable
 
 _MOST_DIGITS = 38
@@ -15,7 +15,7 @@ _DIGITS = {TINYINT: 3, SMALLINT: 5, INT: 10, BIGINT: 20}
 """Of whole numbers, as Spark counts them."""
 
 
-def with_common_digits(nodes: Sequence[Formula]) -> list[Formula]:
+def with_common_digits(nodes: Sequence[ColumnNode]) -> list[ColumnNode]:
     """Convert decimals and whole numbers, exactly, to one decimal type.
 
     Raises:
@@ -29,7 +29,7 @@ def with_common_digits(nodes: Sequence[Formula]) -> list[Formula]:
     return [_as_decimal(node, kind) for node in nodes]
 
 
-def _digits(node: Formula) -> tuple[int, int]:
+def _digits(node: ColumnNode) -> tuple[int, int]:
     """How many digits a number has before and after the point."""
     if node.type in INTEGERS:
         return _DIGITS[node.type], 0
@@ -38,9 +38,9 @@ def _digits(node: Formula) -> tuple[int, int]:
     raise Untranslatable(f"{type_name(node.type)} beside a decimal is evaluated by Spark")
 
 
-def _as_decimal(node: Formula, kind: pa.DataType) -> Formula:
+def _as_decimal(node: ColumnNode, kind: pa.DataType) -> ColumnNode:
     if is_null(node):
         return constant(pa.scalar(None, kind))
     if node.constant is not None:
         return constant(pa.scalar(node.constant.as_py(), kind))
-    return strict(kind, lambda datum: Values(pc.cast(datum, kind)), node)
+    return strict(kind, lambda datum: SureValues(pc.cast(datum, kind)), node)

@@ -31,9 +31,9 @@ from streamshed.columnar.expressions.coercion import (
     Builder,
     expect,
 )
+from streamshed.columnar.expressions.column_node import ColumnNode
 from streamshed.columnar.expressions.comparison import extreme
 from streamshed.columnar.expressions.dialect import Dialect
-from streamshed.columnar.expressions.formula import Formula
 from streamshed.columnar.expressions.logic import is_nan, missing, present
 from streamshed.columnar.expressions.patterns import matching_regex, searching
 from streamshed.columnar.expressions.texts import (
@@ -71,7 +71,7 @@ def _search(function: pc.Function) -> Builder:
     return lambda _, operands: searching(function, *operands)
 
 
-def _to_seconds(dialect: Dialect, operands: Sequence[Formula]) -> Formula:
+def _to_seconds(dialect: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
     time = expect(operands[0], [TIMESTAMP, DATE], "unix_timestamp")
     return seconds_since_1970(cast(time, TIMESTAMP, dialect))
 
@@ -153,7 +153,7 @@ FUNCTIONS: Mapping[str, tuple[tuple[int, int], Builder]] = {
 }
 
 
-def function_call(name: str, dialect: Dialect, operands: Sequence[Formula]) -> Formula:
+def function_call(name: str, dialect: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
     """Make a node of a call.
 
     Raises:

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.columnar.expressions.coercion import BOOLEAN, STRING, expect
-from streamshed.columnar.expressions.formula import Formula, Kernel, constant, is_null, strict
+from streamshed.columnar.expressions.column_node import ColumnNode, Kernel, constant, is_null, strict
 from streamshed.columnar.expressions.regexes import searched_regex
-from streamshed.columnar.expressions.values import Datum, Values
+from streamshed.columnar.expressions.values import Datum, SureValues
 from streamshed.columnar.untranslatable import Untranslatable
 
 _ANY, _SINGLE = "%", "_"
@@ -18,7 +18,7 @@ Piece: TypeAlias = tuple[bool, str]
 """Whether characters stand for others (`%` or `_`), and the characters."""
 
 
-def like(text: Formula, pattern: Formula, escape: str = "\\") -> Formula:
+def like(text: ColumnNode, pattern: ColumnNode, escape: str = "\\") -> ColumnNode:
     """`text LIKE pattern ESCAPE escape`.
 
     Raises:
@@ -26,7 +26,7 @@ def like(text: Formula, pattern: Formula, escape: str = "\\") -> Formula:
     """
     text, pattern = expect(text, [STRING], "LIKE"), expect(pattern, [STRING], "LIKE")
     if is_null(pattern):
-        return strict(BOOLEAN, Values, pattern, text)
+        return strict(BOOLEAN, SureValues, pattern, text)
     if pattern.constant is None:
         raise Untranslatable("LIKE with a pattern that is no literal is evaluated by Spark")
     return strict(BOOLEAN, _matching(like_pieces(pattern.constant.as_py(), escape)), text)
@@ -65,9 +65,9 @@ def _append(pieces: list[Piece], character: str) -> None:
 def _matching(pieces: Sequence[Piece]) -> Kernel:
     match pieces:
         case []:
-            return lambda datum: Values(pc.equal(datum, pa.scalar("", STRING)))
+            return lambda datum: SureValues(pc.equal(datum, pa.scalar("", STRING)))
         case [(False, text)]:
-            return lambda datum: Values(pc.equal(datum, pa.scalar(text, STRING)))
+            return lambda datum: SureValues(pc.equal(datum, pa.scalar(text, STRING)))
         case [(False, text), (True, "%")]:
             return _search(pc.starts_with, text)
         case [(True, "%"), (False, text)]:
@@ -86,23 +86,23 @@ def _regex(piece: Piece) -> str:
 
 
 def _search(function: Callable[..., Any], pattern: str) -> Kernel:
-    def kernel(datum: Datum) -> Values:
-        return Values(function(datum, pattern))
+    def kernel(datum: Datum) -> SureValues:
+        return SureValues(function(datum, pattern))
 
     return kernel
 
 
-def searching(function: Callable[..., Any], text: Formula, pattern: Formula) -> Formula:
+def searching(function: Callable[..., Any], text: ColumnNode, pattern: ColumnNode) -> ColumnNode:
     """`startswith`, `endswith`, `contains` with a literal."""
     text, pattern = expect(text, [STRING], "a search"), expect(pattern, [STRING], "a search")
     if is_null(pattern):
-        return strict(BOOLEAN, Values, pattern, text)
+        return strict(BOOLEAN, SureValues, pattern, text)
     if pattern.constant is None:
         raise Untranslatable("a search for a text that is no literal is evaluated by Spark")
     return strict(BOOLEAN, _search(function, pattern.constant.as_py()), text)
 
 
-def matching_regex(text: Formula, pattern: Formula) -> Formula:
+def matching_regex(text: ColumnNode, pattern: ColumnNode) -> ColumnNode:
     """`text RLIKE pattern` with a literal."""
     if pattern.type == STRING and pattern.constant is not None and pattern.constant.is_valid:
         pattern = constant(pa.scalar(searched_regex(pattern.constant.as_py()), STRING))

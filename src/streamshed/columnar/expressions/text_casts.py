@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.columnar.expressions.coercion import BOOLEAN, DATE, INTEGERS, STRING, TIMESTAMP, TIMESTAMP_NTZ
-from streamshed.columnar.expressions.values import Mask, Numbers, Values, either, noted, numbers, truths, valid
+from streamshed.columnar.expressions.values import Mask, Numbers, SureValues, either, noted, numbers, truths, valid
 
 _DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
 """By bits, how many digits the largest number has."""
@@ -15,7 +15,7 @@ _WITH_SECONDS = 19
 _TRUE, _FALSE = pa.array(["t", "true", "y", "yes", "1"]), pa.array(["f", "false", "n", "no", "0"])
 
 
-def parsed_numbers(datum: pa.StringArray, kind: pa.DataType, *, ansi: bool) -> Values:
+def parsed_numbers(datum: pa.StringArray, kind: pa.DataType, *, ansi: bool) -> SureValues:
     """Numbers of texts. Without ANSI, a text with a letter that no number has is null."""
     form = rf"\A[+-]?[0-9]{{1,{_DIGITS[kind.bit_width]}}}\z" if kind in INTEGERS else _FRACTION
     has_form = pc.match_substring_regex(datum, form)
@@ -26,22 +26,22 @@ def parsed_numbers(datum: pa.StringArray, kind: pa.DataType, *, ansi: bool) -> V
     values, unreadable = _cast(plain, kind)
     unsure = either(unsure, unreadable)
     if unsure is None or ansi or kind not in INTEGERS:
-        return Values(values, unsure)
+        return SureValues(values, unsure)
     has_letter = truths(pc.match_substring_regex(datum, "[A-Za-z]"))
-    return Values(values, noted(unsure & ~has_letter))
+    return SureValues(values, noted(unsure & ~has_letter))
 
 
-def parsed_truths(datum: pa.StringArray) -> Values:
+def parsed_truths(datum: pa.StringArray) -> SureValues:
     """Truth values of texts."""
     lower = pc.ascii_lower(datum)
     is_true, is_false = pc.is_in(lower, value_set=_TRUE), pc.is_in(lower, value_set=_FALSE)
     outcome = pc.if_else(pc.is_valid(datum), is_true, pa.scalar(None, BOOLEAN))
-    return Values(outcome, noted(~truths(pc.or_(is_true, is_false)) & valid(datum)))
+    return SureValues(outcome, noted(~truths(pc.or_(is_true, is_false)) & valid(datum)))
 
 
-def parsed_dates(datum: pa.StringArray) -> Values:
+def parsed_dates(datum: pa.StringArray) -> SureValues:
     """Dates of texts such as 2024-02-29."""
-    return Values(*_cast(datum, DATE))
+    return SureValues(*_cast(datum, DATE))
 
 
 def parsed_times(datum: pa.StringArray) -> tuple[Numbers, Mask, Mask]:
@@ -62,9 +62,9 @@ def parsed_times(datum: pa.StringArray) -> tuple[Numbers, Mask, Mask]:
     return numbers(values), is_utc, is_short if unreadable is None else is_short | unreadable
 
 
-def decoded_texts(datum: pa.BinaryArray) -> Values:
+def decoded_texts(datum: pa.BinaryArray) -> SureValues:
     """Texts of bytes; unsure where they are not UTF-8."""
-    return Values(*_cast(datum, STRING))
+    return SureValues(*_cast(datum, STRING))
 
 
 def _cast(plain: pa.Array, kind: pa.DataType) -> tuple[pa.Array, Mask | None]:

@@ -18,9 +18,9 @@ from streamshed.columnar.expressions.coercion import (
     expect,
     type_name,
 )
+from streamshed.columnar.expressions.column_node import ColumnNode, is_null, strict
 from streamshed.columnar.expressions.dialect import Dialect
-from streamshed.columnar.expressions.formula import Formula, is_null, strict
-from streamshed.columnar.expressions.values import Datum, Values, array_of, noted, numbers, valid
+from streamshed.columnar.expressions.values import Datum, SureValues, array_of, noted, numbers, valid
 from streamshed.columnar.expressions.zone import DAY, SECOND, SURE_DAYS, zone
 from streamshed.columnar.untranslatable import Untranslatable
 
@@ -90,7 +90,7 @@ _CLOCK_UNITS: Mapping[str, int] = {
 def field_of_time(name: str) -> Builder:
     """Make nodes of `hour`, `minute`, `second`, `year`, `month`, `day` and the like: ints."""
 
-    def build(dialect: Dialect, operands: Sequence[Formula]) -> Formula:
+    def build(dialect: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
         operand = operands[0]
         if name in _CALENDAR:
             expect(operand, [DATE, TIMESTAMP, TIMESTAMP_NTZ], name)
@@ -101,18 +101,18 @@ def field_of_time(name: str) -> Builder:
     return build
 
 
-def _of_clock(length: int, count: int) -> Callable[[Datum], Values]:
-    def kernel(datum: Datum) -> Values:
-        return Values(array_of(INT, numbers(datum) // length % count, datum))
+def _of_clock(length: int, count: int) -> Callable[[Datum], SureValues]:
+    def kernel(datum: Datum) -> SureValues:
+        return SureValues(array_of(INT, numbers(datum) // length % count, datum))
 
     return kernel
 
 
-def _of_calendar(field: Callable[[Days], Days]) -> Callable[[Datum], Values]:
-    def kernel(datum: Datum) -> Values:
+def _of_calendar(field: Callable[[Days], Days]) -> Callable[[Datum], SureValues]:
+    def kernel(datum: Datum) -> SureValues:
         days = numbers(datum).astype(np.int64)
         near = np.clip(days, *SURE_DAYS)
-        return Values(array_of(INT, _by_day(field, near), datum), noted((near != days) & valid(datum)))
+        return SureValues(array_of(INT, _by_day(field, near), datum), noted((near != days) & valid(datum)))
 
     return kernel
 
@@ -127,7 +127,7 @@ def _by_day(function: Callable[[Days], Days], days: Days) -> Days:
     return function(np.arange(first, last + 1))[days - first]
 
 
-def truncated_time(dialect: Dialect, operands: Sequence[Formula]) -> Formula:
+def truncated_time(dialect: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
     """`date_trunc(unit, timestamp)` with a literal unit."""
     unit = _unit(operands[0])
     instant = expect(operands[1], [TIMESTAMP, DATE], "date_trunc")
@@ -139,7 +139,7 @@ def truncated_time(dialect: Dialect, operands: Sequence[Formula]) -> Formula:
     return strict(TIMESTAMP, _within_hour(_CLOCK_UNITS[unit], dialect), cast(instant, TIMESTAMP, dialect))
 
 
-def truncated_date(dialect: Dialect, operands: Sequence[Formula]) -> Formula:
+def truncated_date(dialect: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
     """`trunc(date, unit)` with a literal unit."""
     unit = _unit(operands[1])
     if unit not in _DAY_STARTS or unit in ("day", "dd"):
@@ -148,32 +148,32 @@ def truncated_date(dialect: Dialect, operands: Sequence[Formula]) -> Formula:
     return strict(DATE, _starting(_DAY_STARTS[unit]), date)
 
 
-def _unit(node: Formula) -> str:
+def _unit(node: ColumnNode) -> str:
     if node.type != STRING or node.constant is None or is_null(node):
         raise Untranslatable("a unit of time that is no literal is evaluated by Spark")
     return str(node.constant.as_py()).lower()
 
 
-def _starting(start: Callable[[Days], Days]) -> Callable[[Datum], Values]:
-    def kernel(datum: Datum) -> Values:
+def _starting(start: Callable[[Days], Days]) -> Callable[[Datum], SureValues]:
+    def kernel(datum: Datum) -> SureValues:
         days = numbers(datum).astype(np.int64)
         near = np.clip(days, SURE_DAYS[0] + 366, SURE_DAYS[1])
-        return Values(array_of(DATE, _by_day(start, near), datum), noted((near != days) & valid(datum)))
+        return SureValues(array_of(DATE, _by_day(start, near), datum), noted((near != days) & valid(datum)))
 
     return kernel
 
 
-def _within_hour(length: int, dialect: Dialect) -> Callable[[Datum], Values]:
+def _within_hour(length: int, dialect: Dialect) -> Callable[[Datum], SureValues]:
     """Cut local clocks off; unsure where they were set since then."""
     hours = zone(dialect.time_zone)
 
-    def kernel(datum: Datum) -> Values:
+    def kernel(datum: Datum) -> SureValues:
         instants = numbers(datum)
         local = hours.local(instants)
         starts = instants - local % length
         same_clock = hours.local(starts) - starts == local - instants
         sure = np.broadcast_to(hours.is_sure(instants) & same_clock & (starts <= instants), len(instants))
-        return Values(array_of(TIMESTAMP, starts, datum), noted(~sure & valid(datum)))
+        return SureValues(array_of(TIMESTAMP, starts, datum), noted(~sure & valid(datum)))
 
     return kernel
 
@@ -181,19 +181,19 @@ def _within_hour(length: int, dialect: Dialect) -> Callable[[Datum], Values]:
 def units_since_1970(length: int) -> Builder:
     """Make nodes of `unix_seconds`, `unix_millis`, `unix_micros`: bigints, fractions cut off downward."""
 
-    def build(_: Dialect, operands: Sequence[Formula]) -> Formula:
+    def build(_: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
         instant = expect(operands[0], [TIMESTAMP], "time since 1970")
-        return strict(BIGINT, lambda datum: Values(array_of(BIGINT, numbers(datum) // length, datum)), instant)
+        return strict(BIGINT, lambda datum: SureValues(array_of(BIGINT, numbers(datum) // length, datum)), instant)
 
     return build
 
 
-def seconds_since_1970(instant: Formula) -> Formula:
+def seconds_since_1970(instant: ColumnNode) -> ColumnNode:
     """`unix_timestamp` of a timestamp: fractions are cut off toward 1970."""
 
-    def kernel(datum: Datum) -> Values:
+    def kernel(datum: Datum) -> SureValues:
         micros = numbers(datum)
-        return Values(array_of(BIGINT, (micros - np.fmod(micros, SECOND)) // SECOND, datum))
+        return SureValues(array_of(BIGINT, (micros - np.fmod(micros, SECOND)) // SECOND, datum))
 
     return strict(BIGINT, kernel, instant)
 
@@ -201,36 +201,36 @@ def seconds_since_1970(instant: Formula) -> Formula:
 def instant_of_units(length: int) -> Builder:
     """Make nodes of `timestamp_seconds`, `timestamp_millis`, `timestamp_micros` of whole numbers."""
 
-    def build(_: Dialect, operands: Sequence[Formula]) -> Formula:
+    def build(_: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
         number = expect(operands[0], INTEGERS, "a timestamp")
         return strict(TIMESTAMP, lambda datum: scaled_to_micros(datum, length), number)
 
     return build
 
 
-def unix_date(_: Dialect, operands: Sequence[Formula]) -> Formula:
+def unix_date(_: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
     """`unix_date`: days since 1970."""
     date = expect(operands[0], [DATE], "unix_date")
-    return strict(INT, lambda datum: Values(array_of(INT, numbers(datum), datum)), date)
+    return strict(INT, lambda datum: SureValues(array_of(INT, numbers(datum), datum)), date)
 
 
-def days_between(_: Dialect, operands: Sequence[Formula]) -> Formula:
+def days_between(_: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
     """`datediff(end, start)`."""
     end, start = (expect(operand, [DATE], "datediff") for operand in operands)
-    return strict(INT, lambda *data: Values(array_of(INT, numbers(data[0]) - numbers(data[1]), *data)), end, start)
+    return strict(INT, lambda *data: SureValues(array_of(INT, numbers(data[0]) - numbers(data[1]), *data)), end, start)
 
 
 def moved_date(sign: int) -> Builder:
     """Make nodes of `date_add`, `date_sub`, and of a date plus a number of days."""
 
-    def build(_: Dialect, operands: Sequence[Formula]) -> Formula:
+    def build(_: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
         date = expect(operands[0], [DATE], "a day")
         days = expect(operands[1], INTEGERS[:3], "a number of days")
 
-        def kernel(datum: Datum, count: Datum) -> Values:
+        def kernel(datum: Datum, count: Datum) -> SureValues:
             moved = numbers(datum).astype(np.int64) + sign * numbers(count).astype(np.int64)
             near = np.clip(moved, np.iinfo(np.int32).min, np.iinfo(np.int32).max)
-            return Values(array_of(DATE, near, datum, count), noted((near != moved) & valid(datum, count)))
+            return SureValues(array_of(DATE, near, datum, count), noted((near != moved) & valid(datum, count)))
 
         return strict(DATE, kernel, date, days)
 
@@ -247,7 +247,7 @@ _INTERVALS: Mapping[str, int] = {
 }
 
 
-def moved_time(operand: Formula, count: str, unit: str, dialect: Dialect) -> Formula:
+def moved_time(operand: ColumnNode, count: str, unit: str, dialect: Dialect) -> ColumnNode:
     """A timestamp plus a literal interval.
 
     Args:
@@ -266,9 +266,9 @@ def moved_time(operand: Formula, count: str, unit: str, dialect: Dialect) -> For
     if abs(length) >= DAY and operand.type == TIMESTAMP and not zone(dialect.time_zone).is_fixed:
         raise Untranslatable(f'intervals of a day in "{dialect.time_zone}" are evaluated by Spark')
 
-    def kernel(datum: Datum) -> Values:
+    def kernel(datum: Datum) -> SureValues:
         moved = numbers(datum) + length
         overflow = (moved < numbers(datum)) != (length < 0)
-        return Values(array_of(operand.type, moved, datum), noted(overflow & valid(datum)) if length else None)
+        return SureValues(array_of(operand.type, moved, datum), noted(overflow & valid(datum)) if length else None)
 
     return strict(operand.type, kernel, operand)

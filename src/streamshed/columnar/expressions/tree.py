@@ -10,15 +10,15 @@ from sqlglot import exp
 from streamshed.columnar.expressions import arithmetic, branches, comparison, logic
 from streamshed.columnar.expressions.casts import CAST_TYPES, cast
 from streamshed.columnar.expressions.coercion import DATE, INTEGERS, Builder, is_scalar_type, type_name
+from streamshed.columnar.expressions.column_node import ColumnNode, constant, strict
 from streamshed.columnar.expressions.dialect import Dialect
-from streamshed.columnar.expressions.formula import Formula, constant, strict
 from streamshed.columnar.expressions.functions import function_call
 from streamshed.columnar.expressions.literals import literal_value
 from streamshed.columnar.expressions.patterns import like, matching_regex
 from streamshed.columnar.expressions.precedence import check_precedence
 from streamshed.columnar.expressions.texts import concatenation
 from streamshed.columnar.expressions.times import moved_date, moved_time
-from streamshed.columnar.expressions.values import Values
+from streamshed.columnar.expressions.values import SureValues
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.sql.sql_syntax import Syntax, TokenKind, Tree, read_sql
 
@@ -77,7 +77,7 @@ class Translation:
         self.dialect = dialect
         self.columns: set[str] = set()
 
-    def root(self, sql: str) -> Formula:
+    def root(self, sql: str) -> ColumnNode:
         """Translate an expression.
 
         Raises:
@@ -91,7 +91,7 @@ class Translation:
             raise Untranslatable(f"values of {type_name(node.type)} are evaluated by Spark")
         return node
 
-    def node(self, tree: Tree) -> Formula:
+    def node(self, tree: Tree) -> ColumnNode:
         """Translate a part of the expression."""
         kind = type(tree)
         if kind in _BINARY and not isinstance(tree.expression, exp.Interval):
@@ -106,12 +106,12 @@ class Translation:
             raise Untranslatable(f"{_shown(tree)} is evaluated by Spark")
         return translate(self, tree)
 
-    def call(self, name: str, *arguments: Tree) -> Formula:
+    def call(self, name: str, *arguments: Tree) -> ColumnNode:
         """Translate a call of a function."""
         return function_call(name, self.dialect, [self.node(argument) for argument in arguments])
 
 
-def _binary(translation: Translation, tree: Tree) -> Formula:
+def _binary(translation: Translation, tree: Tree) -> ColumnNode:
     operands = [translation.node(tree.this), translation.node(tree.expression)]
     build = _BINARY[type(tree)]
     if isinstance(tree, exp.Add | exp.Sub) and operands[0].type == DATE and operands[1].type in INTEGERS:
@@ -119,31 +119,31 @@ def _binary(translation: Translation, tree: Tree) -> Formula:
     return build(translation.dialect, operands)
 
 
-def _function(translation: Translation, tree: Tree) -> Formula:
+def _function(translation: Translation, tree: Tree) -> ColumnNode:
     return translation.call(tree.name, *tree.expressions)
 
 
-def _paren(translation: Translation, tree: Tree) -> Formula:
+def _paren(translation: Translation, tree: Tree) -> ColumnNode:
     if "start" not in tree.meta:
         raise Untranslatable("predicates beside each other are evaluated by Spark")
     return translation.node(tree.this)
 
 
-def _literal(_: Translation, tree: Tree) -> Formula:
+def _literal(_: Translation, tree: Tree) -> ColumnNode:
     return constant(literal_value(tree))
 
 
-def _opposite(translation: Translation, tree: Tree) -> Formula:
+def _opposite(translation: Translation, tree: Tree) -> ColumnNode:
     if isinstance(tree.this, exp.Literal) and not tree.this.is_string:
         return constant(literal_value(tree.this, negative=True))
     return arithmetic.opposite(translation.dialect, [translation.node(tree.this)])
 
 
-def _column(translation: Translation, tree: Tree) -> Formula:
+def _column(translation: Translation, tree: Tree) -> ColumnNode:
     first, *fields = (part.name for part in _parts(tree))
     name = _named(first, translation.types)
     translation.columns.add(name)
-    node = Formula(translation.types[name], lambda rows: Values(rows.columns[name]))
+    node = ColumnNode(translation.types[name], lambda rows: SureValues(rows.columns[name]))
     for field in fields:
         node = _field(node, field)
     if not is_scalar_type(node.type):
@@ -151,34 +151,34 @@ def _column(translation: Translation, tree: Tree) -> Formula:
     return node
 
 
-def _in(translation: Translation, tree: Tree) -> Formula:
+def _in(translation: Translation, tree: Tree) -> ColumnNode:
     if not tree.expressions:
         raise Untranslatable("IN without values is evaluated by Spark")
     return comparison.is_in(translation.dialect, [translation.node(each) for each in (tree.this, *tree.expressions)])
 
 
-def _between(translation: Translation, tree: Tree) -> Formula:
+def _between(translation: Translation, tree: Tree) -> ColumnNode:
     if tree.args.get("symmetric") is not None:
         raise Untranslatable("BETWEEN SYMMETRIC is evaluated by Spark")
     operands = (tree.this, tree.args["low"], tree.args["high"])
     return comparison.between(translation.dialect, [translation.node(each) for each in operands])
 
 
-def _is(translation: Translation, tree: Tree) -> Formula:
+def _is(translation: Translation, tree: Tree) -> ColumnNode:
     operand = translation.node(tree.this)
     if isinstance(tree.expression, exp.Boolean):
         return logic.is_truth(operand, truth=bool(tree.expression.this))
     return logic.missing(translation.dialect, [operand])
 
 
-def _differs(translation: Translation, tree: Tree) -> Formula:
+def _differs(translation: Translation, tree: Tree) -> ColumnNode:
     equal = comparison.null_safe_equal(
         translation.dialect, [translation.node(tree.this), translation.node(tree.expression)]
     )
     return logic.negation(translation.dialect, [equal])
 
 
-def _like(translation: Translation, tree: Tree) -> Formula:
+def _like(translation: Translation, tree: Tree) -> ColumnNode:
     escape = "\\"
     if isinstance(tree, exp.Escape):
         tree, escape = tree.this, tree.expression.name
@@ -192,14 +192,14 @@ def _like(translation: Translation, tree: Tree) -> Formula:
     return logic.negation(translation.dialect, [node]) if tree.args.get("negate") else node
 
 
-def _rlike(translation: Translation, tree: Tree) -> Formula:
+def _rlike(translation: Translation, tree: Tree) -> ColumnNode:
     if tree.args.get("flag") is not None:
         raise Untranslatable(f"{_shown(tree)} is evaluated by Spark")
     node = matching_regex(translation.node(tree.this), translation.node(tree.expression))
     return logic.negation(translation.dialect, [node]) if tree.args.get("negate") else node
 
 
-def _case(translation: Translation, tree: Tree) -> Formula:
+def _case(translation: Translation, tree: Tree) -> ColumnNode:
     conditions = [translation.node(branch.this) for branch in tree.args["ifs"]]
     results = [translation.node(branch.args["true"]) for branch in tree.args["ifs"]]
     default = translation.node(tree.args.get("default") or exp.Null())
@@ -208,11 +208,11 @@ def _case(translation: Translation, tree: Tree) -> Formula:
     return branches.simple_case(translation.dialect, translation.node(tree.this), conditions, results, default)
 
 
-def _if(translation: Translation, tree: Tree) -> Formula:
+def _if(translation: Translation, tree: Tree) -> ColumnNode:
     return translation.call("if", tree.this, tree.args["true"], tree.args.get("false") or exp.Null())
 
 
-def _cast(translation: Translation, tree: Tree) -> Formula:
+def _cast(translation: Translation, tree: Tree) -> ColumnNode:
     target = tree.args["to"]
     kind = CAST_TYPES.get(target.this.value.lower()) if not target.expressions else None
     if kind is None or tree.args.get("safe"):
@@ -220,20 +220,20 @@ def _cast(translation: Translation, tree: Tree) -> Formula:
     return cast(translation.node(tree.this), kind, translation.dialect)
 
 
-def _trim(translation: Translation, tree: Tree) -> Formula:
+def _trim(translation: Translation, tree: Tree) -> ColumnNode:
     if tree.args.get("position") or tree.expression is not None:
         raise Untranslatable("trimming other characters than spaces is evaluated by Spark")
     return translation.call("trim", tree.this)
 
 
-def _extract(translation: Translation, tree: Tree) -> Formula:
+def _extract(translation: Translation, tree: Tree) -> ColumnNode:
     name = _EXTRACTED.get(tree.name.lower())
     if name is None:
         raise Untranslatable(f"{_shown(tree)} is evaluated by Spark")
     return translation.call(name, tree.expression)
 
 
-def _moved(translation: Translation, tree: Tree) -> Formula:
+def _moved(translation: Translation, tree: Tree) -> ColumnNode:
     interval = tree.expression
     count = interval.this
     if not isinstance(tree, exp.Add | exp.Sub) or not isinstance(count, exp.Literal) or interval.unit is None:
@@ -258,14 +258,14 @@ def _named(name: str, names: Mapping[str, object]) -> str:
     return matches[0]
 
 
-def _field(node: Formula, name: str) -> Formula:
+def _field(node: ColumnNode, name: str) -> ColumnNode:
     if not pa.types.is_struct(node.type):
         raise Untranslatable(f'the field "{name}" of {type_name(node.type)} is evaluated by Spark')
     fields = {field.name: field.type for field in node.type}
     if len(fields) < node.type.num_fields:
         raise Untranslatable(f'"{name}" is one of several fields: Spark evaluates it')
     field = _named(name, fields)
-    return strict(fields[field], lambda datum: Values(pc.struct_field(datum, field)), node)
+    return strict(fields[field], lambda datum: SureValues(pc.struct_field(datum, field)), node)
 
 
 def _check_texts(syntax: Syntax) -> None:
@@ -274,7 +274,7 @@ def _check_texts(syntax: Syntax) -> None:
             raise Untranslatable(f"the text {token.text} with a backslash is evaluated by Spark")
 
 
-_OTHERS: Mapping[type[Tree], Callable[[Translation, Tree], Formula]] = {
+_OTHERS: Mapping[type[Tree], Callable[[Translation, Tree], ColumnNode]] = {
     exp.Anonymous: _function,
     exp.Paren: _paren,
     exp.Neg: _opposite,

@@ -1,4 +1,4 @@
-"""Values of some rows: Arrow arrays, NumPy views of them, and which of them are sure."""
+"""SureValues of some rows: Arrow arrays, NumPy views of them, and which of them are sure."""
 
 from dataclasses import dataclass
 from functools import reduce
@@ -16,7 +16,7 @@ Numbers: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class SureValues:
     """What an expression gives for some rows.
 
     Attributes:

@@ -20,7 +20,7 @@ from streamshed.joins.model.arrays import Booleans, Ints, one_chunk
 from streamshed.joins.model.side import Side
 from streamshed.joins.sums.groups import DENSE, FEW, combined, examples_of, grouped, slice_starts
 from streamshed.joins.sums.summed_class import Edge, KeyPart, SummedClass
-from streamshed.joins.sums.value_sums import NO_SUMS, Counted, Values, as_wholes, no_sums, sums_of_values, whole_sums
+from streamshed.joins.sums.value_sums import NO_SUMS, Counted, RowValues, as_wholes, no_sums, sums_of_values, whole_sums
 
 SUMS = pa.schema(
     [
@@ -244,7 +244,7 @@ def _of_class(summed: SummedClass, counter: _Counter, separator: str) -> pa.Tabl
     else:
         if summed.value_mask & summed.every_bit != summed.every_bit:
             wanted = wanted.chosen((masks & summed.value_mask) != 0)
-        values = Values.of(one_chunk(rows[side].column(summed.value.column)), summed.value.form)
+        values = RowValues.of(one_chunk(rows[side].column(summed.value.column)), summed.value.form)
         sums = sums_of_values(values, wanted, extremes=summed.extremes)
     return pa.Table.from_arrays([(columns | sums)[name] for name in SUMS.names], schema=SUMS)
 

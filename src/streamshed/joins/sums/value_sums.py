@@ -68,7 +68,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class RowValues:
     """The values of rows.
 
     Args:
@@ -82,7 +82,7 @@ class Values:
     is_there: Booleans
 
     @classmethod
-    def of(cls, column: pa.Array, form: ValueForm) -> Values:
+    def of(cls, column: pa.Array, form: ValueForm) -> RowValues:
         """Take the values of a column in the form in which they travel."""
         is_there = np.asarray(column.is_valid()) if column.null_count else np.ones(len(column), np.bool_)
         if form is ValueForm.PRESENCE:
@@ -94,7 +94,7 @@ class Values:
         return cls(wholes, wholes.astype(np.float64), is_there)
 
 
-def sums_of_values(values: Values, counted: Counted, *, extremes: bool, powers: bool = False) -> dict[str, pa.Array]:
+def sums_of_values(values: RowValues, counted: Counted, *, extremes: bool, powers: bool = False) -> dict[str, pa.Array]:
     """Return the columns of `NO_SUMS`, one row per group.
 
     NaN is larger than any number, as in Spark.

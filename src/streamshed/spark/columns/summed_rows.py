@@ -25,6 +25,7 @@ from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.columns.taking import SUMS_STRUCT, LookupFiles, Taking
 from streamshed.spark.common.far_ahead import most_ahead
+from streamshed.spark.common.in_arrow import in_arrow
 from streamshed.spark.common.internal_names import (
     FILE_PATH,
     FILE_ROW,
@@ -87,7 +88,7 @@ class ColumnWay:
             schema=to_arrow_schema(schema, timezone="UTC"),
             furthest_ahead=most_ahead(self.stream),
         )
-        taken = given.mapInArrow(taking.rows, schema)
+        taken = in_arrow(given, taking.rows, schema)
         missing = [field for field in admitted.schema.fields if field.name not in schema.names]
         of_source = {column.name.lower() for column in self.stream.schema}
         nothing = {field.name: F.lit(None).cast(field.dataType) for field in missing if field.name.lower() in of_source}

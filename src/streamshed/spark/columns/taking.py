@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamshed.columnar.column_work import ColumnWork
-from streamshed.columnar.kernel import Kernel
+from streamshed.columnar.kernel import ColumnKernel
 from streamshed.columnar.key_index import KeyIndex
 from streamshed.columnar.untranslatable import Unsure
 from streamshed.joins.model.arrays import Booleans, Ints, one_chunk
@@ -69,9 +69,9 @@ class Taking:
 
 
 @lru_cache(maxsize=32)
-def _unpacked(work: bytes) -> tuple[ColumnWork, Kernel]:
+def _unpacked(work: bytes) -> tuple[ColumnWork, ColumnKernel]:
     column_work: ColumnWork = pickle.loads(work)  # noqa: S301 - our own, from the driver
-    return column_work, Kernel(column_work)
+    return column_work, ColumnKernel(column_work)
 
 
 def _chunks(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -96,7 +96,7 @@ def _together(record_batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 class _Task:
     """Takes the rows of one task."""
 
-    def __init__(self, taking: Taking, work: ColumnWork, kernel: Kernel) -> None:
+    def __init__(self, taking: Taking, work: ColumnWork, kernel: ColumnKernel) -> None:
         self._taking, self._work, self._kernel = taking, work, kernel
         self._texts = work.texts()
         self._lookups: dict[str, KeyIndex] | None = None

@@ -7,11 +7,11 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from streamshed.columnar.expressions.values import Datum, Values, either
+from streamshed.columnar.expressions.values import Datum, SureValues, either
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class ColumnRows:
     """Some rows of a stream, as columns.
 
     Attributes:
@@ -22,11 +22,11 @@ class Rows:
 
     columns: Mapping[str, pa.Array]
     count: int
-    shared: dict[int, Values] = field(default_factory=dict)
+    shared: dict[int, SureValues] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Formula:
+class ColumnNode:
     """An expression.
 
     Attributes:
@@ -36,27 +36,27 @@ class Formula:
     """
 
     type: pa.DataType
-    evaluate: Callable[[Rows], Values]
+    evaluate: Callable[[ColumnRows], SureValues]
     constant: pa.Scalar | None = None
 
 
-Kernel: TypeAlias = Callable[..., Values]
+Kernel: TypeAlias = Callable[..., SureValues]
 """From the values of its operands, of which one at least is an array, to those of a node."""
 
 
-def constant(value: pa.Scalar) -> Formula:
+def constant(value: pa.Scalar) -> ColumnNode:
     """A node that gives the same value for all rows; a null as an array: kernels meet no scalar that is null."""
     if not value.is_valid:
-        return Formula(value.type, lambda rows: Values(pa.nulls(rows.count, value.type)), value)
-    return Formula(value.type, lambda _: Values(value), value)
+        return ColumnNode(value.type, lambda rows: SureValues(pa.nulls(rows.count, value.type)), value)
+    return ColumnNode(value.type, lambda _: SureValues(value), value)
 
 
-def is_null(node: Formula) -> bool:
+def is_null(node: ColumnNode) -> bool:
     """Whether a node is a constant null."""
     return node.constant is not None and not node.constant.is_valid
 
 
-def strict(kind: pa.DataType, kernel: Kernel, *operands: Formula) -> Formula:
+def strict(kind: pa.DataType, kernel: Kernel, *operands: ColumnNode) -> ColumnNode:
     """A node that is null where any operand is, and unsure where any operand is.
 
     Args:
@@ -69,50 +69,50 @@ def strict(kind: pa.DataType, kernel: Kernel, *operands: Formula) -> Formula:
     return any_values(kind, kernel, *operands)
 
 
-def _null(kind: pa.DataType, operands: Sequence[Formula]) -> Formula:
+def _null(kind: pa.DataType, operands: Sequence[ColumnNode]) -> ColumnNode:
     """A null that is as sure as the operands beside it: Spark may evaluate them first, and fail."""
     if not operands:
         return constant(pa.scalar(None, kind))
 
-    def evaluate(rows: Rows) -> Values:
+    def evaluate(rows: ColumnRows) -> SureValues:
         unsure = either(*(operand.evaluate(rows).unsure for operand in operands))
-        return Values(pa.nulls(rows.count, kind), unsure)
+        return SureValues(pa.nulls(rows.count, kind), unsure)
 
-    return Formula(kind, evaluate)
+    return ColumnNode(kind, evaluate)
 
 
-def any_values(kind: pa.DataType, kernel: Kernel, *operands: Formula) -> Formula:
+def any_values(kind: pa.DataType, kernel: Kernel, *operands: ColumnNode) -> ColumnNode:
     """A node whose kernel handles nulls itself; unsure where any operand is."""
 
-    def evaluate(rows: Rows) -> Values:
+    def evaluate(rows: ColumnRows) -> SureValues:
         values = [operand.evaluate(rows) for operand in operands]
         result = kernel(*(each.datum for each in values))
-        return Values(result.datum, either(result.unsure, *(each.unsure for each in values)))
+        return SureValues(result.datum, either(result.unsure, *(each.unsure for each in values)))
 
     constants = [operand.constant for operand in operands]
     if None in constants:
-        return Formula(kind, evaluate)
+        return ColumnNode(kind, evaluate)
     result = kernel(*(pa.repeat(each, 1) for each in constants))
     return constant(result.datum[0]) if result.unsure is None else unsure(kind)
 
 
-def unsure(kind: pa.DataType) -> Formula:
+def unsure(kind: pa.DataType) -> ColumnNode:
     """A node of which no row is sure."""
-    return Formula(kind, lambda rows: Values(pa.nulls(rows.count, kind), np.ones(rows.count, np.bool_)))
+    return ColumnNode(kind, lambda rows: SureValues(pa.nulls(rows.count, kind), np.ones(rows.count, np.bool_)))
 
 
-def shared(node: Formula) -> Formula:
+def shared(node: ColumnNode) -> ColumnNode:
     """A node that several others use: it is evaluated once for the same rows."""
     if node.constant is not None:
         return node
 
-    def evaluate(rows: Rows) -> Values:
+    def evaluate(rows: ColumnRows) -> SureValues:
         values = rows.shared.get(id(node))
         if values is None:
             values = rows.shared[id(node)] = node.evaluate(rows)
         return values
 
-    return Formula(node.type, evaluate)
+    return ColumnNode(node.type, evaluate)
 
 
 def spread(datum: Datum, count: int) -> pa.Array:

@@ -105,8 +105,7 @@ def test_more_load_never_means_that_more_work_is_done(
 ) -> None:
     plan, _ = planned(policy, statistics(prior, rows), budget())
     more, _ = planned(policy, statistics(prior, rows, factor), budget())
-    assume(not more.saturated)
-    assert all(more.work_codes[stream] >= code for stream, code in plan.work_codes.items())
+    assert more.saturated or all(more.work_codes[stream] >= code for stream, code in plan.work_codes.items())
 
 
 @EVERY_POLICY

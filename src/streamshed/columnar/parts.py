@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Generic[Result]):
+class TextPart(Generic[Result]):
     """Rows `start` to `stop`, and what became of them; None: nothing."""
 
     start: int
@@ -20,7 +20,7 @@ class Part(Generic[Result]):
 
 def in_parts(
     attempt: Callable[[pa.Array], Result | None], texts: pa.Array, *, sizes: tuple[int, ...], start: int = 0
-) -> Iterator[Part[Result]]:
+) -> Iterator[TextPart[Result]]:
     """Try all texts at once, where that fails in parts of the first size, those that fail in parts of the next.
 
     So what a failure costs is bounded: each text is tried at most once more than there are sizes.
@@ -46,7 +46,7 @@ def in_parts(
     """
     result = attempt(texts)
     if result is not None or not sizes or len(texts) <= sizes[-1]:
-        yield Part(start, start + len(texts), result)
+        yield TextPart(start, start + len(texts), result)
         return
     size, *smaller = sizes
     for offset in range(0, len(texts), size):

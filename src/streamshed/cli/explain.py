@@ -37,6 +37,7 @@ def explain(
     from streamshed.cli.given_statistics import file_of, statistics_for
     from streamshed.cli.run_overrides import overridden
     from streamshed.cli.told_costs import workers_by
+    from streamshed.columnar.row_ways import row_ways
     from streamshed.control.settings import ControlSettings
     from streamshed.dashboard.explained_network import ExplainedNetwork
     from streamshed.network.document.document import load_network
@@ -60,6 +61,7 @@ def explain(
         ),
         document.run.predictions,
         workers_by(network_statistics, foundation, replace(run, elastic=document.run.elastic)),
+        row_ways(foundation),
     )
     if picture is not None:
         explained.draw(picture)

@@ -152,11 +152,11 @@ def _check_rows(work: StreamWork, *, samples: bool, drops: bool) -> None:
     """See that rows come as texts of JSON, and that all that is shed is shed before they are parsed."""
     stream, text = work.stream, work.stream.text
     if stream.joined is not None:
-        raise Untranslatable("its rows are results of a join")
+        raise Untranslatable("they are results of a join")
     if text is None:
-        raise Untranslatable("its rows come in columns, which Spark hands to Python too slowly")
+        raise Untranslatable("they are no texts of JSON")
     if text.format is not TextFormat.JSON:
-        raise Untranslatable("its text is CSV")
+        raise Untranslatable("they are texts of CSV")
     if work.row_queries:
         raise Untranslatable(f'the query "{work.row_queries[0].name}" takes rows one by one')
     if samples and not stream.is_identified_before_parsing:
@@ -226,7 +226,9 @@ def _aggregate_kinds(slots: Sequence[AggregateSlot]) -> dict[tuple[int, int], se
         calls = () if slot.query.aggregate is None else slot.query.aggregate.calls
         call = dict(calls)[slot.aggregate]
         if call.user is not None or call.kind not in _SUMMED:
-            raise Untranslatable(f'the query "{slot.query.name}" asks for {slot.aggregate}, an aggregate of values')
+            raise Untranslatable(
+                f'the query "{slot.query.name}" asks for {slot.aggregate}, an aggregate that is made of single values'
+            )
         kinds.setdefault((slot.query.definition_id, slot.slot), set()).add(call.kind)
     return kinds
 

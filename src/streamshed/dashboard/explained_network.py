@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from streamshed.columnar.row_ways import row_ways
 from streamshed.control.settings import ControlSettings
 from streamshed.dashboard.explained import explained
 from streamshed.dashboard.network_picture import write_network_picture
@@ -28,16 +30,18 @@ class ExplainedNetwork:
         explanation: All of it.
         predictions: Where a run writes what dropped windows would have been answered; None: it does not.
         first_workers: With how many workers a new run begins; None: their number is not the run's to change.
+        row_ways: By stream, why its rows go through Spark one by one; None: they go by columns.
     """
 
     explanation: Explanation
     predictions: PredictionSettings | None = None
     first_workers: int | None = None
+    row_ways: Mapping[str, str | None] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return it as one JSON object."""
         predictions = None if self.predictions is None else asdict(self.predictions)
-        more = {"predictions": predictions, "first_workers": self.first_workers}
+        more = {"predictions": predictions, "first_workers": self.first_workers, "row_ways": dict(self.row_ways)}
         return json.dumps({**asdict(self.explanation), **more}, indent=2)
 
     def draw(self, file: str | Path) -> None:
@@ -50,7 +54,15 @@ class ExplainedNetwork:
 
     def __str__(self) -> str:
         begun = "" if self.first_workers is None else f"\n\na new run begins with so many workers: {self.first_workers}"
-        return explained(self.explanation) + self._filled() + begun
+        return explained(self.explanation) + self._ways() + self._filled() + begun
+
+    def _ways(self) -> str:
+        """Say which way the rows of each stream go."""
+        lines = [
+            f"rows of {name} go {'by columns' if reason is None else f'through Spark one by one: {reason}'}"
+            for name, reason in self.row_ways.items()
+        ]
+        return "\n\n" + "\n".join(lines) if lines else ""
 
     def _filled(self) -> str:
         """Say which gaps are predicted, as far as a run predicts any."""
@@ -115,7 +127,8 @@ def explain_network(  # noqa: PLR0913 - what a run is told of shedding, each by 
             deadline_seconds=control.deadline_seconds,
             headroom=headroom,
             hoeffding=control.hoeffding,
-        )
+        ),
+        row_ways=row_ways(foundation),
     )
 
 

@@ -230,7 +230,7 @@ def test_these_rows_are_taken_by_columns(spark: SparkSession, records: Path, rol
 @pytest.mark.parametrize(
     ("aggregate", "reason"),
     [
-        ("stddev(size)", 'the query "q" asks for v, an aggregate of values'),
+        ("stddev(size)", 'the query "q" asks for v, an aggregate that is made of single values'),
         ("max(host)", "is a text"),
         ("sum(levenshtein(host, 'a'))", "levenshtein"),
     ],

@@ -1,0 +1,63 @@
+"""Which way the rows of each stream of a network go, told before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streamshed.columnar.column_work import column_work
+from streamshed.columnar.expressions.dialect import Dialect
+from streamshed.columnar.untranslatable import Untranslatable
+from streamshed.errors import StreamshedError
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.relation import Relation
+from streamshed.network.model.sources import FileFormat
+from streamshed.network.words.footer import parquet_columns
+from streamshed.sharing.instructions import Match
+from streamshed.sharing.network_work import StreamWork, stream_work
+
+_USUAL = Dialect(ansi=True, time_zone="UTC")
+
+
+def row_ways(network: QueryNetwork) -> dict[str, str | None]:
+    """Return, for each stream, why its rows go through Spark one by one; None: they go by columns.
+
+    It is told for Spark's usual settings. A run may know more of relations: it lets Spark look into their files.
+
+    Args:
+        network: With the foundations of its queries, see `QueryNetwork.foundation`.
+
+    Example:
+        >>> from streamshed.network.model.network import network
+        >>> from streamshed.network.model.sources import folder
+        >>> from streamshed.network.model.stream import parse_json, stream
+        >>> broker = folder("in", "parquet", schema="value binary, id bigint, at timestamp")
+        >>> text = parse_json("value", "size int")
+        >>> rows = stream("packets", broker, time="at", parse=text, identity=["id"]).window("1 minute")
+        >>> row_ways(network(rows.agg(bytes="sum(size)").query("bytes")))
+        {'packets': None}
+        >>> row_ways(network(rows.agg(spread="stddev(size)").query("spread")))
+        {'packets': 'the query "spread" asks for spread, an aggregate that is made of single values'}
+    """
+    return {stream.name: _reason(stream_work(stream, network.queries), network) for stream in network.streams}
+
+
+def _reason(work: StreamWork, network: QueryNetwork) -> str | None:
+    samples = any(query.may_be_sampled for query in network.queries if query.stream == work.stream)
+    relations = [one.relation for one in work.program.instructions if isinstance(one, Match)]
+    types = {relation.name: _types(relation) for relation in relations}
+    try:
+        column_work(work, types, _USUAL, samples=samples, drops=work.may_drop_windows)
+    except Untranslatable as reason:
+        return str(reason)
+    return None
+
+
+def _types(relation: Relation) -> Mapping[str, str | None]:
+    if relation.types is not None:
+        return relation.types
+    try:
+        is_parquet = isinstance(relation.source, str) and relation.format is FileFormat.PARQUET
+        columns = parquet_columns(str(relation.source)) if is_parquet else ()
+    except StreamshedError:
+        columns = ()
+    return {column.name: column.type for column in columns}

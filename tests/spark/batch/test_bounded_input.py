@@ -43,6 +43,13 @@ def test_a_typed_dataframe_stands_for_a_folder_of_text(spark: SparkSession, quer
     assert found(queries.answers(spark, {"events": lines})) == expected
 
 
+def test_a_typed_dataframe_may_have_a_column_called_as_lines_are(spark: SparkSession, tmp_path: Path) -> None:
+    source = folder(tmp_path / "in", "json", schema="ts timestamp, value int")
+    values = stream("values", source, time="ts").window("10 seconds").agg(total="sum(value)").query("q")
+    typed = spark.createDataFrame(ROWS, "ts timestamp, value int")
+    assert found(network(values).answers(spark, {"values": typed})) == [("total", 9.0), ("total", 10.0)]
+
+
 def test_a_dataframe_without_a_column_is_refused(spark: SparkSession, queries: QueryNetwork) -> None:
     frame = spark.createDataFrame([(at(0), 1)], "tss timestamp, v int")
     with pytest.raises(InvalidNetworkError, match=r'"events": its DataFrame has no column "ts" .did you mean "tss"'):

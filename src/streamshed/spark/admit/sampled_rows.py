@@ -315,7 +315,7 @@ def _leveled(rows: DataFrame, stream: Stream, size: Column) -> DataFrame:
 
 
 def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
-    parse = stream.parse or (None if _has_columns(rows, stream) else stream.text)
+    parse = stream.parse or (None if is_parsed(rows, stream) else stream.text)
     if parse is None:
         corrupt = F.col(CORRUPT) if CORRUPT in rows.columns else F.lit(None).cast("string")
         reason = F.when(corrupt.isNotNull(), F.lit(NO_PARSE))
@@ -333,8 +333,8 @@ def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
     return read.drop(parse.column).withColumns({**columns, UNREADABLE: reason}).drop("__read", FOLDERS)
 
 
-def _has_columns(rows: DataFrame, stream: Stream) -> bool:
-    """Whether rows of a text folder are parsed already, as those of a bounded DataFrame may be."""
+def is_parsed(rows: DataFrame, stream: Stream) -> bool:
+    """Return whether rows of a text folder are parsed already, as those of a bounded DataFrame may be."""
     there = {name.lower() for name in rows.columns}
     wanted = {column.name.lower() for column in stream.schema}
     return wanted <= there and wanted != {RAW_TEXT}

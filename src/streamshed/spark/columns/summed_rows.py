@@ -22,7 +22,7 @@ from streamshed.network.words.footer import spark_type
 from streamshed.sharing.instructions import Match
 from streamshed.sharing.network_work import StreamWork
 from streamshed.spark.admit.retained_rows import whole_words
-from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.admit.sampled_rows import Admission, is_parsed
 from streamshed.spark.columns.taking import SUMS_STRUCT, LookupFiles, Taking
 from streamshed.spark.common.far_ahead import most_ahead
 from streamshed.spark.common.in_arrow import in_arrow
@@ -137,7 +137,7 @@ def column_way(source: DataFrame, work: StreamWork, types: Mapping[str, T.DataTy
         Untranslatable: They go through Spark one by one: why.
     """
     spark, stream = source.sparkSession, work.stream
-    if stream.text is not None and stream.text.column.lower() not in {name.lower() for name in source.columns}:
+    if stream.text is not None and stream.parse is None and is_parsed(source, stream):
         raise Untranslatable("its texts are parsed already")
     dialect = _dialect(spark)
     matches = [one for one in work.program.instructions if isinstance(one, Match)]
@@ -159,8 +159,13 @@ def column_way(source: DataFrame, work: StreamWork, types: Mapping[str, T.DataTy
     return ColumnWay(stream, columns, lookups, len(whole_words(work)))
 
 
+_ASSUMED = {**ASSUMED_SETTINGS, "spark.sql.execution.arrow.useLargeVarTypes": "false"}
+
+
 def _dialect(spark: SparkSession) -> Dialect:
-    for name, assumed in ASSUMED_SETTINGS.items():
+    if str(spark.conf.get("spark.sql.legacy.timeParserPolicy")).upper() == "LEGACY":
+        raise Untranslatable("the session parses times as Spark 2 did")
+    for name, assumed in _ASSUMED.items():
         setting = str(spark.conf.get(name))
         if setting.lower() != assumed.lower():
             raise Untranslatable(f"the session has {name}={setting}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Mapping
 
 import pyarrow as pa
@@ -211,6 +212,16 @@ _ODD_VALUES = (
     ),
 )
 
+_ODD_NUMBERS = (
+    *("", "-", "--1", "+1", "00", "01", "-01", "-0", "-0.0", "0.", ".", "1.", ".5", "-.5", "1-", "1.2.3", "..", "0x1F"),
+    *("1_0", "1,2", "1/2", "1:2", "1;2", "@1", "p1", "1 ", " 1", "1 2", "1e5", "1E+5", "1e", "0e0", "٣", "NaN", "Inf"),
+    *("tru", "truefalse", "falsy", "True", "nul", "nulll", "Null", "nullnull", "null", "true", "false", "{}", "[]"),
+    *("9" * digits for digits in (7, 8, 9, 15, 16, 17, 18, 19, 20, 23, 24, 25, 26)),
+    *("-" + "9" * digits for digits in (8, 16, 18, 19, 24, 25)),
+    *("0." + "7" * digits for digits in (5, 6, 7, 14, 15, 21, 22, 23, 24)),
+    *("1234567.", "123456789012345.", "1.2345678.9", "12345678.12345678", "1234567.12345678.1234567", "1..23456789"),
+)
+
 
 def schema_of(columns: Mapping[str, str]) -> pa.Schema:
     """A schema of Spark's types by name, as Arrow has them."""
@@ -241,6 +252,43 @@ def ordinary_text(columns: Mapping[str, str], rng: random.Random) -> str:
     blank = rng.choice(("", "", " "))
     body = f",{blank}".join(f"{json.dumps(name)}{blank}:{blank}{value}" for name, value in members)
     return f"{{{blank if not members else ''}{body}}}"
+
+
+def alike_texts(columns: Mapping[str, str], rng: random.Random, count: int) -> list[bytes]:
+    """Objects of one to three layouts: names, order and blanks alike; one in five is odd in one value or byte."""
+    layouts = [_layout(columns, rng) for _ in range(rng.choice((1, 1, 2, 3)))]
+    return [_alike_text(*rng.choice(layouts), rng) for _ in range(count)]
+
+
+def _layout(columns: Mapping[str, str], rng: random.Random) -> tuple[Mapping[str, str], str, str]:
+    """Members and their types, and what stands between them."""
+    members = [(name, kind) for name, kind in columns.items() if rng.random() < (0.05 if set(name) & {*'"\\'} else 0.9)]
+    members += [(f"other {kind}", kind) for kind in ("string", "int", "double", "boolean") if rng.random() < 0.1]
+    if rng.random() < 0.5:
+        rng.shuffle(members)
+    return dict(members), rng.choice((":", ": ", " : ")), rng.choice((",", ", "))
+
+
+def _alike_text(kinds: Mapping[str, str], colon: str, comma: str, rng: random.Random) -> bytes:
+    values = {name: "null" if rng.random() < 0.02 else _short_value(kind, rng) for name, kind in kinds.items()}
+    is_odd = rng.random() < 0.1
+    if is_odd and values:
+        name = rng.choice([*values])
+        odd = (
+            [value for value in _ODD_VALUES if value.startswith('"')] if values[name].startswith('"') else _ODD_NUMBERS
+        )
+        values[name] = rng.choice(odd)
+    body = comma.join(f"{json.dumps(name, ensure_ascii=False)}{colon}{value}" for name, value in values.items())
+    text = f"{{{body}}}".encode()
+    return _with_odd_bytes(text, rng) if rng.random() < 0.1 else text
+
+
+def _short_value(kind: str, rng: random.Random) -> str:
+    """Mostly without escapes and exponents, of few digits."""
+    value = ORDINARY[kind](rng)
+    while rng.random() < 0.99 and re.fullmatch(r'"[^\\]*"|true|false|[-.0-9]{1,18}', value) is None:
+        value = ORDINARY[kind](rng)
+    return value
 
 
 def _with_odd_value(columns: Mapping[str, str], rng: random.Random) -> bytes:
@@ -289,8 +337,8 @@ def _with_odd_frame(columns: Mapping[str, str], rng: random.Random) -> bytes | N
     return rng.choice(odd)
 
 
-def _with_odd_bytes(columns: Mapping[str, str], rng: random.Random) -> bytes:
-    text = bytearray(ordinary_text(columns, rng).encode())
+def _with_odd_bytes(right: bytes, rng: random.Random) -> bytes:
+    text = bytearray(right)
     for _ in range(rng.choice((1, 1, 1, 2, 5))):
         place = rng.randrange(len(text))
         byte = rng.choice((rng.randrange(256), rng.choice(b'"{}[]:,\\ 0.-+eEnNI\x00\n\t')))
@@ -322,6 +370,6 @@ def odd_text(columns: Mapping[str, str], rng: random.Random) -> bytes | None:
         case 3 | 4:
             return _with_odd_frame(columns, rng)
         case 5 | 6:
-            return _with_odd_bytes(columns, rng)
+            return _with_odd_bytes(ordinary_text(columns, rng).encode(), rng)
         case _:
             return _nonsense(rng)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.columnar.json_texts import JsonTexts
-from tests.json_samples import ORDINARY, odd_text, ordinary_text, schema_of
+from tests.json_samples import ORDINARY, alike_texts, odd_text, ordinary_text, schema_of
 
 SMALLEST = {"tinyint": -(2**7), "smallint": -(2**15), "int": -(2**31), "bigint": -(2**63)}
 NAMES = st.text("abcäN .{}[]:,'\"\\/", min_size=1, max_size=6)
@@ -95,6 +95,13 @@ def test_ordinary_texts_are_sure(columns: dict[str, str], seed: int) -> None:
     assert rows_of(parsed.columns) == [instants(expected_row(text, columns)) for text in texts]
 
 
+def assert_as_python(texts: Sequence[bytes | None], columns: Mapping[str, str], reader: JsonTexts) -> None:
+    """Where rows are sure, Python reads the text, and the same values; all others are null."""
+    parsed = reader.read(pa.array(texts, pa.binary()))
+    for text, row, sure in zip(texts, rows_of(parsed.columns), parsed.is_sure, strict=True):
+        assert row == (instants(expected_row(text or b"", columns)) if sure else dict.fromkeys(columns)), text
+
+
 @given(SCHEMAS, st.integers(0, 2**32))
 def test_what_is_sure_is_what_the_text_says(columns: dict[str, str], seed: int) -> None:
     rng = random.Random(seed)
@@ -102,7 +109,14 @@ def test_what_is_sure_is_what_the_text_says(columns: dict[str, str], seed: int) 
     texts += [ordinary_text(columns, rng).encode() for _ in range(10)]
     rng.shuffle(texts)
     for some in (texts, *([text] for text in texts)):
-        parsed = JsonTexts.of(schema_of(columns), {}, "UTC").read(pa.array(some, pa.binary()))
-        rows = rows_of(parsed.columns)
-        for text, row, sure in zip(some, rows, parsed.is_sure, strict=True):
-            assert row == (instants(expected_row(text or b"", columns)) if sure else dict.fromkeys(columns))
+        assert_as_python(some, columns, JsonTexts.of(schema_of(columns), {}, "UTC"))
+
+
+@given(SCHEMAS, st.integers(0, 2**32))
+def test_so_it_is_of_texts_of_few_layouts(columns: dict[str, str], seed: int) -> None:
+    """Those learned from the first texts among them."""
+    rng = random.Random(seed)
+    reader = JsonTexts.of(schema_of(columns), {}, "UTC")
+    texts = alike_texts(columns, rng, 80)
+    assert_as_python(texts[:40], columns, reader)
+    assert_as_python([*texts[40:], *(odd_text(columns, rng) for _ in range(10))], columns, reader)

@@ -1,9 +1,10 @@
 """JSON texts as Arrow columns, where these are surely what Spark's `from_json` gives.
 
-Arrow's reader takes a file of lines and fails as a whole. So texts are joined by newlines; texts that readers of JSON
-take in different ways are left out before (`are_plain`), values that Spark and Arrow read in different ways afterwards
-(`spark_values`). What Arrow takes of the rest is JSON by the letter (RFC 8259), each column
-once and of its type: Spark has no corrupt record there.
+Texts that readers of JSON take in different ways are left out before (`are_plain`), values that Spark and Arrow read in
+different ways afterwards (`spark_values`). Texts that differ in nothing but plain values, as most do, are cut
+(`JsonLayouts`). Arrow's reader of JSON takes the others. It reads a file of lines and fails as a whole, so they are
+joined by newlines. What either takes is JSON by the letter (RFC 8259), each column once and of its type: Spark has no
+corrupt record there.
 """
 
 import re
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 from numpy.typing import NDArray
 
+from streamshed.columnar.json_layouts import JsonLayouts, Rows
 from streamshed.columnar.json_values import offset_of, spark_values, type_to_read
 from streamshed.columnar.parts import in_parts
 from streamshed.columnar.plain_json import are_plain
@@ -26,6 +28,8 @@ Mask = NDArray[np.bool_]
 
 _PARTS = (1024, 128)
 """A call of Arrow's reader costs as much as 250 rows."""
+_TEXTS_AT_ONCE = 32_768
+"""So many ordinary texts, and what is made of them, stay in a cache."""
 _BLOCK_BYTES = 1 << 20
 _MOST_BYTES = 1 << 30
 _TEXTS_OF_A_TRIAL = 10_000
@@ -66,6 +70,7 @@ class JsonTexts:
     never costs more than it brings for longer than that.
     """
 
+    _layouts: JsonLayouts
     _read_as: pa.Schema
     _schema: pa.Schema
     _needed: tuple[str, ...]
@@ -109,8 +114,10 @@ class JsonTexts:
         if len(types) < len(schema):
             raise Untranslatable("a schema of JSON texts names a column twice")
         read = [column for column in schema if column.name in names or column.type != pa.string()] or list(schema)
+        read_as = pa.schema([(column.name, types[column.name]) for column in read])
         return cls(
-            _read_as=pa.schema([(column.name, types[column.name]) for column in read]),
+            _layouts=JsonLayouts(read_as),
+            _read_as=read_as,
             _schema=pa.schema(read),
             _needed=tuple(name for name in schema.names if name in names),
             _offset=offset_of(_zone(schema, options, time_zone)),
@@ -123,8 +130,16 @@ class JsonTexts:
         Args:
             texts: Binary or string, some null.
         """
-        places = np.flatnonzero(are_plain(texts)) if self._is_worthwhile else np.zeros(0, np.int64)
-        rows, places = self._rows(texts.cast(pa.binary()), places)
+        texts = texts.cast(pa.binary())
+        parts = [self._read(texts.slice(start, _TEXTS_AT_ONCE)) for start in range(0, len(texts) or 1, _TEXTS_AT_ONCE)]
+        if len(parts) == 1:
+            return parts[0]
+        columns = pa.concat_batches([part.columns for part in parts])
+        return ParsedTexts(columns, np.concatenate([part.is_sure for part in parts]))
+
+    def _read(self, texts: pa.Array) -> ParsedTexts:
+        is_plain = are_plain(texts) if self._is_worthwhile else np.zeros(len(texts), np.bool_)
+        rows, places = self._rows(texts, is_plain)
         values, is_exact = [], np.ones(len(places), np.bool_)
         for column, wanted in zip(rows.columns, self._schema, strict=True):
             column_values, is_as_spark = spark_values(column, wanted.type, self._offset)
@@ -139,21 +154,32 @@ class JsonTexts:
     def _is_worthwhile(self) -> bool:
         return self._texts_seen < _TEXTS_OF_A_TRIAL or self._texts_sure >= _LEAST_SURE_SHARE * self._texts_seen
 
-    def _rows(self, texts: pa.Array, places: NDArray[np.int64]) -> tuple[pa.RecordBatch, NDArray[np.int64]]:
-        """Read the texts at some places: rows, and the places of those that could be read."""
+    def _rows(self, texts: pa.Array, is_plain: Mask) -> tuple[pa.RecordBatch, NDArray[np.int64]]:
+        """Read plain texts: rows, and the places of those that could be read."""
+        parts = self._layouts.read(texts, is_plain) if texts.nbytes <= _MOST_BYTES else []
+        for part in parts:
+            is_plain[part.texts] = False
+        parts += self._rows_of_no_layout(texts, np.flatnonzero(is_plain))
+        if len(parts) == 1:
+            return parts[0].columns, parts[0].texts
+        nothing = pa.RecordBatch.from_pylist([], schema=self._read_as)
+        columns = pa.concat_batches([nothing, *(part.columns for part in parts)])
+        return columns, np.concatenate([np.zeros(0, np.int64), *(part.texts for part in parts)])
+
+    def _rows_of_no_layout(self, texts: pa.Array, places: NDArray[np.int64]) -> list[Rows]:
+        """Read the texts at some places by Arrow's reader of JSON."""
+        if len(places) == 0:
+            return []
         rows = self._attempt(_taken(texts, places))
         if rows is not None:
-            return rows, places
+            return [Rows(rows, places)]
         misfits = pc.match_substring_regex(_taken(texts, places), self._misfits).to_numpy(zero_copy_only=False)
         places = places[~misfits]
-        parts = [
-            (part.result, places[part.start : part.stop])
+        return [
+            Rows(part.result, places[part.start : part.stop])
             for part in in_parts(self._attempt, _taken(texts, places), sizes=_PARTS)
             if part.result is not None
         ]
-        nothing = pa.RecordBatch.from_pylist([], schema=self._read_as)
-        batches = [nothing, *(rows for rows, _ in parts)]
-        return pa.concat_batches(batches), np.concatenate([places[:0], *(numbers for _, numbers in parts)])
 
     def _attempt(self, texts: pa.Array) -> pa.RecordBatch | None:
         """Read all texts; None: one of them cannot be read, or is more than one object."""
@@ -208,7 +234,7 @@ def _taken(texts: pa.Array, places: NDArray[np.int64]) -> pa.Array:
 
 def _at_places(rows: pa.RecordBatch, places: NDArray[np.int64], is_sure: Mask, count: int) -> ParsedTexts:
     """Rows at the places of their texts, nulls at all others."""
-    if len(places) == count and is_sure.all():
+    if len(places) == count and is_sure.all() and np.all(places[:-1] < places[1:]):
         return ParsedTexts(rows, is_sure)
     sources = np.full(count, -1)
     sources[places[is_sure]] = np.flatnonzero(is_sure)

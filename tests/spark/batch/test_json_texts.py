@@ -12,11 +12,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.columnar.json_texts import JsonTexts, ParsedTexts
-from tests.json_samples import odd_text, ordinary_text, schema_of
+from tests.json_samples import alike_texts, odd_text, ordinary_text, schema_of
 from tests.spark.sessions import interpreting
 
 CORRUPT = "corrupt"
 ORDINARY, ODD = 5_600, 1_200
+ALIKE = 60
+"""So many texts have a few layouts, and as often others follow."""
 SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "packets": {"ts": "timestamp", "host": "string", "port": "int", "i": "bigint"},
     "numbers": {"a": "double", "i": "tinyint", "s": "smallint", "f": "float", "d": "double", "on": "boolean"},
@@ -64,14 +66,18 @@ def test_what_is_sure_is_what_spark_reads(spark: SparkSession, name: str) -> Non
     rng = random.Random(name)
     texts: list[bytes | None] = [ordinary_text(columns, rng).encode() for _ in range(ORDINARY)]
     texts += [odd_text(columns, rng) for _ in range(ODD)]
+    for _ in range(ALIKE):
+        texts += alike_texts(columns, rng, ALIKE)
     expected = as_spark_reads(interpreting(spark), texts, columns)
 
     def read(start: int, stop: int) -> ParsedTexts:
         return JsonTexts.of(schema_of(columns), {}, "UTC").read(pa.array(texts[start:stop], pa.binary()))
 
-    ordinary, odd = read(0, ORDINARY), [read(k, k + 1) for k in range(ORDINARY, len(texts))]
+    ordinary, odd = read(0, ORDINARY), [read(k, k + 1) for k in range(ORDINARY, ORDINARY + ODD)]
+    alike = [read(k, k + ALIKE) for k in range(ORDINARY + ODD, len(texts), ALIKE)]
     assert ordinary.is_sure.all()
     assert sum(piece.is_sure[0] for piece in odd) > ODD / 10
-    assert_as_spark([ordinary, *odd], expected, texts)
+    assert np.concatenate([piece.is_sure for piece in alike]).mean() > 0.7
+    assert_as_spark([ordinary, *odd, *alike], expected, texts)
     # Among others, no more are sure, and what is, is the same.
     assert_as_spark([read(0, len(texts))], expected, texts)

@@ -17,27 +17,45 @@ def read(texts: list[str | None], schema: pa.Schema = PACKETS, time_zone: str = 
     return JsonTexts.of(schema, {}, time_zone).read(pa.array(texts, pa.string()))
 
 
-def packet(size: object) -> str:
-    return json.dumps({"host": "a", "size": size, "at": "2024-01-01T00:00:00Z"})
+def packet(size: object, **others: object) -> str:
+    return json.dumps({"host": "a", "size": size, "at": "2024-01-01T00:00:00Z", **others})
 
 
-def test_texts_of_another_type_leave_the_others_sure() -> None:
-    """Arrow's reader fails as a whole."""
+@pytest.mark.parametrize("others", [{}, {"tags": []}])
+def test_texts_of_another_type_leave_the_others_sure(others: Mapping[str, object]) -> None:
+    """Arrow's reader, which reads those of no layout, fails as a whole."""
     wrong: tuple[object, ...] = ("12", 1.5, True, {}, [1], 10**30, 2**31)
-    texts = [packet(wrong[k % len(wrong)] if k % 10 == 3 else k) for k in range(3000)]
+    texts = [packet(wrong[k % len(wrong)] if k % 10 == 3 else k, **others) for k in range(3000)]
     parsed = read([*texts])
     assert parsed.is_sure.tolist() == [k % 10 != 3 for k in range(3000)]
     assert parsed.columns["size"].to_pylist() == [None if k % 10 == 3 else k for k in range(3000)]
     assert parsed.columns["host"].null_count == 300
 
 
-def test_what_cannot_be_told_beforehand_costs_its_neighbors_only() -> None:
-    texts: list[str | None] = [packet(k) for k in range(5000)]
+@pytest.mark.parametrize(("others", "most"), [({}, 1), ({"tags": []}, 128)])
+def test_what_cannot_be_told_beforehand_costs_its_neighbors_only(others: Mapping[str, object], most: int) -> None:
+    """Where texts have a layout, not even these."""
+    texts: list[str | None] = [packet(k, **others) for k in range(5000)]
     texts[2000] = "{'host': 'a'}"
     texts[4000] = '{"size": 1}{"size": 2}'
     unsure = np.flatnonzero(~read(texts).is_sure)
     assert {2000, 4000} <= set(unsure)
-    assert len(unsure) <= 2 * 128
+    assert len(unsure) <= 2 * most
+
+
+def test_many_texts_are_as_many_rows() -> None:
+    texts = pa.array([packet(k) for k in range(70_000)])
+    parsed = JsonTexts.of(PACKETS, {}, "UTC").read(texts)
+    assert parsed.is_sure.all()
+    assert parsed.columns["size"].to_pylist() == [*range(70_000)]
+
+
+def test_texts_of_several_layouts_and_of_none_are_read_in_their_order() -> None:
+    shapes: tuple[Mapping[str, object], ...] = ({}, {"n": 1}, {"s": "x"}, {"tags": [1]}, {"s": "\n"})
+    texts = [packet(k, **shapes[k * k % 11 % len(shapes)]) for k in range(2000)]
+    parsed = read([*texts])
+    assert parsed.is_sure.all()
+    assert parsed.columns["size"].to_pylist() == [*range(2000)]
 
 
 def test_after_a_trial_that_brings_little_nothing_is_read() -> None:
@@ -106,7 +124,9 @@ def test_of_columns_that_nobody_needs_texts_are_read_all_the_same() -> None:
     assert parsed.columns.num_columns == 0
     assert parsed.columns.num_rows == 4
     assert not parsed.is_sure[[1, 2]].any()
-    assert JsonTexts.of(schema, {}, "UTC", needed=[]).read(pa.array(["{}"] * 3)).columns.num_rows == 3
+    for count in (3, 70_000):
+        many = JsonTexts.of(schema, {}, "UTC", needed=[]).read(pa.array(["{}"] * count))
+        assert many.columns.num_rows == len(many.is_sure) == count
 
 
 @pytest.mark.parametrize("texts", [[], [None], ["", None], ["{}"], ["{}", None]])

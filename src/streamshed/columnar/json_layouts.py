@@ -20,8 +20,8 @@ _TEXTS_BETWEEN_LESSONS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """Rows that were read, and the numbers of their texts."""
+class LayoutRows:
+    """LayoutRows that were read, and the numbers of their texts."""
 
     columns: pa.RecordBatch
     texts: Places
@@ -44,7 +44,7 @@ class JsonLayouts:
     layouts: tuple[Layout, ...] = field(default=(), init=False)
     _texts_until_lesson: int = field(default=0, init=False)
 
-    def read(self, texts: pa.Array, are_plain: Mask) -> list[Rows]:
+    def read(self, texts: pa.Array, are_plain: Mask) -> list[LayoutRows]:
         """Read the texts that have a layout.
 
         Args:
@@ -99,7 +99,7 @@ class JsonLayouts:
         names = {slot.name for slot in layout.slots if slot.is_quoted}
         return all(column.type == pa.string() for column in self.schema if column.name in names)
 
-    def _rows(self, layout: Layout, letters: Letters, texts: Places) -> Rows:
+    def _rows(self, layout: Layout, letters: Letters, texts: Places) -> LayoutRows:
         """Read those of some texts that have a layout, and values of the columns' types."""
         texts, values = layout.stretches(letters, texts)
         are_right = np.ones(len(texts), np.bool_)
@@ -113,7 +113,11 @@ class JsonLayouts:
                 column = letters.strings(stretches)
             columns[slot.name] = column
         rows = pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], schema=self.schema)
-        return Rows(rows, texts) if are_right.all() else Rows(rows.filter(pa.array(are_right)), texts[are_right])
+        return (
+            LayoutRows(rows, texts)
+            if are_right.all()
+            else LayoutRows(rows.filter(pa.array(are_right)), texts[are_right])
+        )
 
 
 def _bare(letters: Letters, stretches: Stretches, wanted: pa.DataType | None) -> tuple[pa.Array, Mask]:

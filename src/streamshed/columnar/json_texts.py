@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 from numpy.typing import NDArray
 
-from streamshed.columnar.json_layouts import JsonLayouts, Rows
+from streamshed.columnar.json_layouts import JsonLayouts, LayoutRows
 from streamshed.columnar.json_values import offset_of, spark_values, type_to_read
 from streamshed.columnar.parts import in_parts
 from streamshed.columnar.plain_json import are_plain

@@ -21,7 +21,7 @@ _TEXTS_BETWEEN_LESSONS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class LayoutRows:
-    """LayoutRows that were read, and the numbers of their texts."""
+    """Rows that were read, and the numbers of their texts."""
 
     columns: pa.RecordBatch
     texts: Places

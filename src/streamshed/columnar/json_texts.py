@@ -166,17 +166,17 @@ class JsonTexts:
         columns = pa.concat_batches([nothing, *(part.columns for part in parts)])
         return columns, np.concatenate([np.zeros(0, np.int64), *(part.texts for part in parts)])
 
-    def _rows_of_no_layout(self, texts: pa.Array, places: NDArray[np.int64]) -> list[Rows]:
+    def _rows_of_no_layout(self, texts: pa.Array, places: NDArray[np.int64]) -> list[LayoutRows]:
         """Read the texts at some places by Arrow's reader of JSON."""
         if len(places) == 0:
             return []
         rows = self._attempt(_taken(texts, places))
         if rows is not None:
-            return [Rows(rows, places)]
+            return [LayoutRows(rows, places)]
         misfits = pc.match_substring_regex(_taken(texts, places), self._misfits).to_numpy(zero_copy_only=False)
         places = places[~misfits]
         return [
-            Rows(part.result, places[part.start : part.stop])
+            LayoutRows(part.result, places[part.start : part.stop])
             for part in in_parts(self._attempt, _taken(texts, places), sizes=_PARTS)
             if part.result is not None
         ]

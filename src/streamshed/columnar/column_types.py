@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from streamshed.columnar.untranslatable import Untranslatable
 
-_TYPES = {
+TYPES: Mapping[str, pa.DataType] = {
     "tinyint": pa.int8(),
     "smallint": pa.int16(),
     "int": pa.int32(),
@@ -22,6 +22,7 @@ _TYPES = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
+"""By Spark's name for it, the type as which Arrow holds a column."""
 
 
 def arrow_types(columns: Mapping[str, str | None]) -> dict[str, pa.DataType]:
@@ -30,7 +31,7 @@ def arrow_types(columns: Mapping[str, str | None]) -> dict[str, pa.DataType]:
     >>> arrow_types({"size": "int", "price": "decimal(9,2)"})
     {'size': DataType(int32)}
     """
-    return {name: _TYPES[kind] for name, kind in columns.items() if kind in _TYPES}
+    return {name: TYPES[kind] for name, kind in columns.items() if kind in TYPES}
 
 
 def arrow_type(column: str, kind: str | None) -> pa.DataType:
@@ -39,6 +40,6 @@ def arrow_type(column: str, kind: str | None) -> pa.DataType:
     Raises:
         Untranslatable: Arrow holds no such type as Spark does.
     """
-    if kind not in _TYPES:
+    if kind not in TYPES:
         raise Untranslatable(f'the column "{column}" is {kind or "of a type that only Spark knows"}')
-    return _TYPES[kind]
+    return TYPES[kind]

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 from pyspark.sql import SparkSession
@@ -15,6 +16,7 @@ from streamshed.network.model.stream import parse_json
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.source.source_frame import folder_frame
 from streamshed.spark.windows.compiled import compile_stream
+from tests.spark.event_times import instants
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.outcome import Outcome
 
@@ -54,6 +56,25 @@ def as_records(
             "parse": parse_json(_TEXT, columns),
         },
     )
+
+
+def numbered_records(name: str, *, steps: int, step_seconds: int, rows_per_second: int) -> Input:
+    """Make an input of records evenly over time: `place` numbers them, `v` in the text is from 0 to 100.
+
+    Args:
+        name: Of the stream.
+        steps: How many there are.
+        step_seconds: How long each is.
+        rows_per_second: Rows by second of event time.
+    """
+
+    def rows() -> list[pa.Table]:
+        size = step_seconds * rows_per_second
+        places = np.arange(steps * size)
+        table = pa.table({"place": places, "ts": instants(places / rows_per_second), "v": places * 7919 % 101})
+        return [table.slice(step * size, size) for step in range(steps)]
+
+    return as_records(name, rows, identity="place", columns="v bigint", watermark="2 seconds")
 
 
 def _records(rows: pa.Table, identity: str, inside: Sequence[str], written: Written) -> pa.Table:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamshed.columnar.column_types import TYPES
 from streamshed.columnar.expressions.column_node import ColumnNode, constant, is_null, strict
 from streamshed.columnar.expressions.dialect import Dialect
 from streamshed.columnar.expressions.values import SureValues
@@ -20,21 +21,7 @@ INTEGERS = (TINYINT, SMALLINT, INT, BIGINT)
 FRACTIONS = (FLOAT, DOUBLE)
 NUMBERS = (*INTEGERS, *FRACTIONS)
 """What comes later takes what comes earlier."""
-_NAMES: Mapping[pa.DataType, str] = {
-    TINYINT: "tinyint",
-    SMALLINT: "smallint",
-    INT: "int",
-    BIGINT: "bigint",
-    FLOAT: "float",
-    DOUBLE: "double",
-    BOOLEAN: "boolean",
-    STRING: "string",
-    DATE: "date",
-    TIMESTAMP: "timestamp",
-    TIMESTAMP_NTZ: "timestamp_ntz",
-    BINARY: "binary",
-    pa.null(): "void",
-}
+_NAMES: Mapping[pa.DataType, str] = {**{kind: name for name, kind in TYPES.items()}, pa.null(): "void"}
 
 
 def is_scalar_type(kind: pa.DataType) -> bool:

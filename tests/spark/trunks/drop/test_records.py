@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from streamshed.network.model.query import Query
-from tests.spark.event_times import instants
 from tests.spark.trunks.checks import (
     test_no_gap_is_longer_than_allowed,  # noqa: F401
     test_what_is_delivered_is_exact_and_the_rest_are_gaps,  # noqa: F401
 )
 from tests.spark.trunks.drop import ROWS_PER_SECOND, STEP_SECONDS, STEPS
 from tests.spark.trunks.outcome import Outcome
-from tests.spark.trunks.records import as_records, why_row_by_row
+from tests.spark.trunks.records import numbered_records, why_row_by_row
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.spark.trunks.windows_of_duckdb import ExactWindows
 
@@ -25,14 +22,7 @@ TOLERANT: dict[str, Any] = {"mode": "subset", "max_gap": 4}
 KEPT = {"tumbling": 0.3, "sliding": 0.4, "grouped": 0.2}
 
 
-def _rows() -> list[pa.Table]:
-    size = STEP_SECONDS * ROWS_PER_SECOND
-    places = np.arange(STEPS * size)
-    table = pa.table({"place": places, "ts": instants(places / ROWS_PER_SECOND), "v": places * 7919 % 101})
-    return [table.slice(step * size, size) for step in range(STEPS)]
-
-
-RECORDS = as_records("records", _rows, identity="place", columns="v bigint", watermark="2 seconds")
+RECORDS = numbered_records("records", steps=STEPS, step_seconds=STEP_SECONDS, rows_per_second=ROWS_PER_SECOND)
 
 
 def _queries(setting: Setting) -> Iterable[Query]:

@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from streamshed.network.model.query import Query
-from tests.spark.event_times import instants
 from tests.spark.trunks.checks import (
     test_a_window_is_answered_once_and_exactly,  # noqa: F401
 )
 from tests.spark.trunks.outcome import Outcome
-from tests.spark.trunks.records import as_records, why_row_by_row
+from tests.spark.trunks.records import numbered_records, why_row_by_row
 from tests.spark.trunks.restart.course import ROWS_PER_SECOND, STEP_SECONDS, STEPS
 from tests.spark.trunks.scenario import Scenario, Setting
 from tests.spark.trunks.windows_of_duckdb import ExactWindows
 
-
-def _rows() -> list[pa.Table]:
-    size = STEP_SECONDS * ROWS_PER_SECOND
-    places = np.arange(STEPS * size)
-    table = pa.table({"place": places, "ts": instants(places / ROWS_PER_SECOND), "v": places * 7919 % 101})
-    return [table.slice(step * size, size) for step in range(STEPS)]
-
-
-RECORDS = as_records("records", _rows, identity="place", columns="v bigint", watermark="2 seconds")
+RECORDS = numbered_records("records", steps=STEPS, step_seconds=STEP_SECONDS, rows_per_second=ROWS_PER_SECOND)
 
 
 def _queries(setting: Setting) -> Iterable[Query]:

@@ -31,7 +31,7 @@ def arrow_types(columns: Mapping[str, str | None]) -> dict[str, pa.DataType]:
     >>> arrow_types({"size": "int", "price": "decimal(9,2)"})
     {'size': DataType(int32)}
     """
-    return {name: TYPES[kind] for name, kind in columns.items() if kind in TYPES}
+    return {name: TYPES[kind] for name, kind in columns.items() if kind and kind in TYPES}
 
 
 def arrow_type(column: str, kind: str | None) -> pa.DataType:
@@ -40,6 +40,6 @@ def arrow_type(column: str, kind: str | None) -> pa.DataType:
     Raises:
         Untranslatable: Arrow holds no such type as Spark does.
     """
-    if kind not in TYPES:
+    if kind is None or kind not in TYPES:
         raise Untranslatable(f'the column "{column}" is {kind or "of a type that only Spark knows"}')
     return TYPES[kind]

@@ -61,37 +61,35 @@ class JsonLayouts:
             >>> rows.columns.to_pylist(), rows.texts.tolist()
             ([{'a': 1, 'b': 'x'}, {'a': -20, 'b': 'y'}], [0, 2])
         """
-        is_lesson_due = self._texts_until_lesson <= 0
-        if not (self.layouts or is_lesson_due):
-            self._texts_until_lesson -= len(texts)
-            return []
-        places, bytes_ = letters_of(texts)
-        letters, remaining = Letters.of(places, bytes_), are_plain.copy()
-        # A mark behind a backslash ends no string.
-        remaining[np.searchsorted(places, np.flatnonzero(bytes_ == ord("\\")), side="right") - 1] = False
-        if is_lesson_due and remaining.any():
-            self.layouts = self._lesson(letters, np.flatnonzero(remaining))
+        remaining, parts = are_plain.copy(), []
+        if self._texts_until_lesson <= 0 and remaining.any():
+            self.layouts = self._lesson(texts, np.flatnonzero(remaining))
             self._texts_until_lesson = _TEXTS_BETWEEN_LESSONS
-        parts = []
-        for layout in self.layouts:
-            rows = self._rows(layout, letters, np.flatnonzero(remaining))
-            remaining[rows.texts] = False
-            parts.append(rows)
+        if self.layouts:
+            places, bytes_ = letters_of(texts)
+            letters = Letters.of(places, bytes_)
+            # A mark behind a backslash ends no string.
+            with_backslash = np.searchsorted(places, np.flatnonzero(bytes_ == ord("\\")), side="right") - 1
+            is_candidate = remaining.copy()
+            is_candidate[with_backslash] = False
+            for layout in self.layouts:
+                rows = self._rows(layout, letters, np.flatnonzero(is_candidate))
+                is_candidate[rows.texts] = remaining[rows.texts] = False
+                parts.append(rows)
         self._texts_until_lesson -= int(np.count_nonzero(remaining))
         return [rows for rows in parts if len(rows.texts)]
 
-    def _lesson(self, letters: Letters, texts: Places) -> tuple[Layout, ...]:
-        """The layouts by which many of some texts can be read, the most frequent first."""
-        specimens = texts[:: -(-len(texts) // _SPECIMENS)]
-        layouts = Counter(
-            Layout.of(letters.padded[letters.starts[text] : letters.stops[text]].tobytes()) for text in specimens
-        )
-        least = _LEAST_SHARE * len(specimens)
+    def _lesson(self, texts: pa.Array, places: Places) -> tuple[Layout, ...]:
+        """The layouts by which many of the texts at some places can be read, the most frequent first."""
+        specimens = texts.take(pa.array(places[:: -(-len(places) // _SPECIMENS)]))
+        least, numbers = _LEAST_SHARE * len(specimens), np.arange(len(specimens))
+        letters = Letters.of(*letters_of(specimens))
+        layouts = Counter(Layout.of(specimen) for specimen in specimens.to_pylist())
         return tuple(
             layout
             for layout, count in layouts.most_common(_MOST_LAYOUTS)
             if layout is not None and count >= least and self._has_types(layout)
-            if len(self._rows(layout, letters, specimens).texts) >= least
+            if len(self._rows(layout, letters, numbers).texts) >= least
         )
 
     def _has_types(self, layout: Layout) -> bool:

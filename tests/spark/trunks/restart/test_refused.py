@@ -155,7 +155,7 @@ REFUSALS = {
     ),
     "an unknown family": Refusal(
         InvalidNetworkError,
-        'no state family "decimal".*did you mean "decimals"',
+        'unknown state family "decimal".*did you mean "decimals"',
         _with_one_query,
         lambda _: {"reserve": ["decimal"]},
     ),

@@ -243,9 +243,8 @@ def _column_class(
         *(kinds.get((member.definition_id, member.slot), ()) for member in sharing_class.members)
     )
     for sql in sharing_class.keys:
-        if pa.types.is_floating(compiled(sql, types, dialect).type) or pa.types.is_binary(
-            compiled(sql, types, dialect).type
-        ):
+        kind = compiled(sql, types, dialect).type
+        if pa.types.is_floating(kind) or pa.types.is_binary(kind):
             raise Untranslatable(f'rows are grouped by "{sql}", a floating-point number or bytes')
     value = sharing_class.value
     form = ValueForm.PRESENCE

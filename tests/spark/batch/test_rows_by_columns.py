@@ -23,6 +23,7 @@ from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import parse_json, stream
 from streamshed.spark import answers
 from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.source.source_frame import folder_frame
 from streamshed.spark.windows.compiled import CompiledStream, compile_stream
 from tests.spark.sessions import interpreting
 
@@ -225,6 +226,22 @@ def test_these_rows_are_taken_by_columns(spark: SparkSession, records: Path, rol
     assert counts.taken + counts.left == 9000
     assert counts.taken > 6000, "most are ordinary"
     assert counts.left > 20, "of some Spark has to tell"
+
+
+def test_broken_records_of_files_say_where_they_are(spark: SparkSession, records: Path) -> None:
+    """Records that nothing but file and number tells apart: Spark forgets a row's file behind Python."""
+    source = folder(records, "parquet", schema="value binary, offset bigint, arrived timestamp")
+    events = stream("events", source, time="arrived", parse=parse_json("value", SCHEMA))
+    query = events.window("5 seconds").agg(n="count(*)").query("q")
+    compiled = compile_stream(events, [query], folder_frame(spark, events), Admission())
+    assert compiled.row_by_row is None
+    broken = compiled.line.rows.where("__unreadable IS NOT NULL AND __sums IS NULL")
+    places = broken.selectExpr("__file_path", "__file_row").collect()
+    texts = spark.read.parquet(str(records)).selectExpr("value", "input_file_name()", "_metadata.row_index")
+    read = f"from_json(CAST(value AS STRING), '{SCHEMA}, _corrupt_record string')"
+    expected = texts.where(f"{read} IS NULL OR {read}._corrupt_record IS NOT NULL").drop("value").collect()
+    assert expected
+    assert sorted(map(tuple, places)) == sorted(map(tuple, expected))
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ from streamshed.spark.common.internal_names import (
     TAKEN_ROWS,
     TAKEN_TIME,
 )
+from streamshed.spark.source.file_rows import file_path
 from streamshed.spark.source.partition_values import with_folders
 from streamshed.spark.source.relation_columns import relation_columns
 from streamshed.spark.source.relation_frame import stored_relation
@@ -70,8 +71,9 @@ class ColumnWay:
         Returns:
             The columns of the source that anything further up reads, the others null; `PASSES`; and those three.
         """
-        rows = self._with_folders(admitted)
-        sent = [name for name in rows.columns if self._is_sent(name)]
+        rows = self._with_place(admitted)
+        needed = self._needed()
+        sent = [name for name in rows.columns if name.lower() in needed]
         given = rows.select(*[self._sent(name) for name in sent])
         handed_on = [field for field in given.schema.fields if field.name not in {NOW, SAMPLING_CODES}]
         schema = T.StructType(
@@ -106,22 +108,22 @@ class ColumnWay:
         words = [F.get(PASSES, F.lit(index)).alias(f"word_{index}") for index in range(self.word_count)]
         return F.when(F.col(PASSES).isNotNull(), F.struct(*words)).alias(PASSES)
 
-    def _with_folders(self, rows: DataFrame) -> DataFrame:
+    def _with_place(self, rows: DataFrame) -> DataFrame:
+        """Add what Spark tells of a row's file: behind a function in Python it no longer knows."""
         source = self.stream.source
-        is_text_folder = isinstance(source, FolderSource) and self.stream.parse is None and self.work.text is not None
+        if self.stream.identity.kind is IdentityKind.FILE_ROW:
+            rows = rows.withColumn(FILE_PATH, file_path(rows))
+        is_text_folder = self.stream.parse is None and self.work.text is not None
         return with_folders(rows, source) if isinstance(source, FolderSource) and is_text_folder else rows
 
-    def _is_sent(self, name: str) -> bool:
-        if name in {NOW, SAMPLING_CODES, PASSES, FOLDERS, FILE_PATH, FILE_ROW}:
-            return True
-        folded, text = name.lower(), self.work.text
-        if text is None and self.stream.identity.kind is IdentityKind.NONE:
-            return folded in {column.name.lower() for column in self.stream.schema}
-        names = set(self.work.needed_columns())
-        if text is not None:
-            names = names - {column.name.lower() for column in text.schema} | {text.column.lower()}
+    def _needed(self) -> frozenset[str]:
+        """The columns that are sent, in lower case: what is read outside the text, the text, and what identifies it."""
+        names = {NOW, SAMPLING_CODES, PASSES, FOLDERS, FILE_PATH, FILE_ROW}
         names |= {column.lower() for column in self.stream.identity.columns}
-        return folded in names
+        read, text = self.work.needed_columns(), self.work.text
+        if text is None:
+            return read | names
+        return read - {column.name.lower() for column in text.schema} | {text.column.lower()} | names
 
 
 def column_way(source: DataFrame, work: StreamWork, types: Mapping[str, T.DataType], admission: Admission) -> ColumnWay:

@@ -132,6 +132,7 @@ class Run:
         """
         return self.hand_over(self._network.with_goals(name, **goals))
 
+    @without_call_sites()
     def hand_over(self, network: QueryNetwork) -> HandOver:
         """Run another network over the same streams from here on, under the same checkpoint.
 

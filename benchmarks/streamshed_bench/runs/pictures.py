@@ -109,6 +109,43 @@ def draw_burst(path: Path, course: BurstCourse) -> None:
     write_png(figure, path)
 
 
+def draw_goodput(path: Path, *, courses: Mapping[str, Mapping[str, Mapping[float, float]]]) -> None:
+    """Draw useful rows, delay and errors over the load.
+
+    Args:
+        path: The file.
+        courses: Of `goodput`, `delay` ÷ goal, `error` of counts and that of the `oracle`, by network, over the load.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((12.0, 4.2), "Work that reaches an answer, as the load rises")
+    goodput, delay, error = figure.subplots(1, 3)
+    for color, name in zip((_BLUE, _ORANGE, _GREEN, _RED), courses["goodput"], strict=False):
+        for axes, panel in ((goodput, "goodput"), (delay, "delay"), (error, "error")):
+            course = courses[panel][name]
+            axes.plot(list(course), list(course.values()), "o-", color=color, markersize=4, label=name)
+        course = courses["oracle"][name]
+        error.plot(list(course), list(course.values()), "--", color=color, label=f"{name}, by an oracle")
+    for axes in (goodput, delay):
+        axes.axhline(1.0, color=_GRAY, linewidth=1, linestyle="--")
+        axes.set_ylim(bottom=0)
+    goodput.set_ylabel("useful rows per second ÷ those at load 1")
+    delay.set_ylabel("95th percentile of delay ÷ goal")
+    error.set_ylabel("mean relative error of counts")
+    error.set_yscale("log")
+    for axes in (goodput, delay, error):
+        axes.set_xscale("log")
+        axes.set_xlabel("load ÷ what is sustained")
+        axes.set_xticks(sorted({load for course in courses["goodput"].values() for load in course}))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.minorticks_off()
+        axes.grid(visible=True, alpha=0.2)
+    error.legend(fontsize=8, frameon=False)
+    goodput.legend(fontsize=8, frameon=False)
+    write_png(figure, path)
+
+
 def draw_accuracy(path: Path, *, errors: Mapping[tuple[str, float], Sequence[float]]) -> None:
     """Draw each policy's mean error over the load, and over time under a load in the middle: [B04] Figures 4 and 5.
 

@@ -1,0 +1,351 @@
+"""Benchmark `goodput`: useful rows a second at many times the load that is sustained ÷ those at that load."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamshed.network.model.network import QueryNetwork
+from streamshed.traces.aligned_start import aligned_start
+from streamshed.traces.feed import Feeder
+from streamshed.traces.kafka_shape import KafkaShape
+from streamshed.traces.load_profile import constant_load
+from streamshed.traces.manifest import StagedFeed
+from streamshed.traces.stage import StagingOptions, stage
+from streamshed.traces.trace import Trace
+from streamshed_bench.contract import BenchOptions, BenchResult
+from streamshed_bench.errors import UnfinishedBenchmarkError
+from streamshed_bench.inputs.known_hosts import write_known_hosts
+from streamshed_bench.inputs.networks import PacketSource, packet_network, packet_records, typed_packets
+from streamshed_bench.inputs.packet_input import EVENT_ROWS_PER_SECOND, packet_trace
+from streamshed_bench.inputs.workload import SEVEN_QUERIES
+from streamshed_bench.runs.answer_check import Key
+from streamshed_bench.runs.burst_sizes import HEADROOM
+from streamshed_bench.runs.calibration import Capacity, calibrated
+from streamshed_bench.runs.duckdb_oracle import DuckDB
+from streamshed_bench.runs.fed_run import START_MICROSECONDS
+from streamshed_bench.runs.pictures import draw_goodput
+from streamshed_bench.runs.workplace import Workplace, bench_session, workplace
+from streamshed_bench.speed.goodput_figures import (
+    LoadedMicroBatch,
+    LoadFigures,
+    load_figures,
+    mean_error,
+    oracle_error,
+)
+from streamshed_bench.speed.goodput_sizes import BASE_LOAD, FULL, QUICK, GoodputSizes
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame, SparkSession
+
+_LATENCY_SECONDS = 5
+_PATIENCE_SECONDS = 180.0
+_POLL_SECONDS = 0.2
+_RECORDS = KafkaShape(topic="packets", key="src_host", partitions=4)
+_STREAMS = {"network_monitor": (typed_packets, None), "packets_json": (packet_records, _RECORDS)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtLoad:
+    """One network at one load.
+
+    Args:
+        figures: Useful rows, and delay.
+        error: Mean relative error of the answers of windows of which all rows count; None without any.
+        count_error: That of the counts among them.
+        oracle_error: That of the same counts by an oracle that knows the capacity.
+    """
+
+    figures: LoadFigures
+    error: float | None
+    count_error: float | None
+    oracle_error: float | None
+
+
+def run(options: BenchOptions) -> BenchResult:
+    """Measure goodput.
+
+    Raises:
+        JavaUnavailableError: There is no Java, or it is too old.
+        SourceUnavailableError: The trace cannot be read.
+        UnfinishedBenchmarkError: The machine is too slow, or too busy, for the trigger interval.
+    """
+    sizes = QUICK if options.quick else FULL
+    measured: dict[str, dict[float, AtLoad]] = {}
+    sustained: dict[str, float] = {}
+    with workplace() as place, bench_session("goodput") as spark:
+        trace = packet_trace(options)
+        for number, name in enumerate(sizes.networks):
+            bench = _Bench(spark, place, trace, sizes, name)
+
+            def progress(step: str, share: float, number: int = number, name: str = name) -> None:
+                options.progress(f"{name}: {step}", (number + share) / len(sizes.networks))
+
+            capacity = bench.capacity(progress)
+            sustained[name] = capacity.rows_per_second(sizes.trigger_seconds)
+            measured[name] = bench.measured(capacity, progress)
+    return BenchResult(
+        figures=figures_of(measured, sustained),
+        details=_details(measured, sizes),
+        picture=partial(draw_goodput, courses=_courses(measured)),
+    )
+
+
+def figures_of(measured: Mapping[str, Mapping[float, AtLoad]], sustained: Mapping[str, float]) -> dict[str, float]:
+    """Condense what was measured into the benchmark's figures: the worst network decides."""
+    figures: dict[str, float] = {}
+    loads = sorted({load for by_load in measured.values() for load in by_load if load > 1})
+    for load in loads:
+        goodputs = [goodput(by_load, load) for by_load in measured.values() if load in by_load]
+        figures[f"goodput_at_{load:g}"] = min(goodputs)
+        figures[f"kept_share_at_{load:g}"] = min(
+            by_load[load].figures.kept_share for by_load in measured.values() if load in by_load
+        )
+    figures["worst_delay_ratio"] = max(
+        at_load.figures.delay_ratio for by_load in measured.values() for at_load in by_load.values()
+    )
+    ratios = [
+        at_load.count_error / at_load.oracle_error
+        for by_load in measured.values()
+        for at_load in by_load.values()
+        if at_load.count_error is not None and at_load.oracle_error
+    ]
+    if ratios:
+        figures["worst_error_ratio"] = max(ratios)
+    return figures | {f"{name}_rows_per_second_sustained": value for name, value in sustained.items()}
+
+
+def goodput(by_load: Mapping[float, AtLoad], load: float) -> float:
+    """Useful rows per second at a load ÷ at load 1."""
+    return by_load[load].figures.useful_rows_per_second / by_load[1.0].figures.useful_rows_per_second
+
+
+class _Bench:
+    """One network.
+
+    Args:
+        spark: The session.
+        place: Where to work.
+        trace: The packets that are repeated.
+        sizes: Loads, and how long each lasts.
+        name: Of the network.
+    """
+
+    def __init__(self, spark: SparkSession, place: Workplace, trace: Trace, sizes: GoodputSizes, name: str) -> None:
+        self._spark = spark
+        self._place = place
+        self._trace = trace
+        self._sizes = sizes
+        self._stream, self._shape = _STREAMS[name]
+        self._known_hosts = write_known_hosts(place.new("hosts").with_suffix(".parquet"))
+
+    def capacity(self, progress: Callable[[str, float], None]) -> Capacity:
+        """Measure what the machine sustains."""
+        sizes = self._sizes
+        progress("staging", 0.0)
+        seconds = sizes.calibration_file_count * sizes.calibration_rows_per_file / EVENT_ROWS_PER_SECOND
+        feed = self._staged(
+            self._shape,
+            rows_per_second=EVENT_ROWS_PER_SECOND,
+            event_seconds=seconds,
+            file_seconds=sizes.calibration_rows_per_file / EVENT_ROWS_PER_SECOND,
+        )
+        return calibrated(
+            self._spark,
+            self._place,
+            sizes,
+            files=[file.path for file in feed.files],
+            network_over=self._network,
+            progress=lambda share: progress("calibrating", 0.05 + 0.25 * share),
+        )
+
+    def measured(self, capacity: Capacity, progress: Callable[[str, float], None]) -> dict[float, AtLoad]:
+        """Feed one load after the other, and compare with the exact answers."""
+        sizes = self._sizes
+        progress("staging the loads", 0.3)
+        rows_per_second = BASE_LOAD * capacity.rows_per_second(sizes.trigger_seconds) / sizes.event_speed
+        span = {
+            "rows_per_second": rows_per_second,
+            "event_seconds": sizes.seconds * sizes.event_speed,
+            "file_seconds": sizes.file_seconds * sizes.event_speed,
+        }
+        feed = self._staged(self._shape, **span)
+        typed = self._staged(None, **span) if self._shape else feed
+        oracle = DuckDB(os.cpu_count() or 2)
+        exact = oracle.answers([file.path for file in typed.files], SEVEN_QUERIES, self._known_hosts)
+        oracle.close()
+        answers, journal, begun = self._fed(feed, capacity, lambda share: progress("feeding", 0.4 + 0.6 * share))
+        return {load: at for load in sizes.loads if (at := self._at(load, journal, begun, answers, exact)) is not None}
+
+    def _at(
+        self,
+        load: float,
+        journal: pd.DataFrame,
+        begun: float,
+        answers: Mapping[Key, float],
+        exact: Mapping[Key, float],
+    ) -> AtLoad | None:
+        sizes = self._sizes
+        since = sizes.loads.index(load) * sizes.load_seconds
+        settled, until = since + sizes.settling * sizes.trigger_seconds, since + sizes.load_seconds
+        # Rows of a trigger interval are read by the micro-batch that starts at its end.
+        starts = journal["started_at_seconds"] - begun - sizes.trigger_seconds / 2
+        counted = journal[(starts >= settled) & (starts <= until)]
+        figures = load_figures(
+            [
+                LoadedMicroBatch(
+                    started_at_seconds=row["started_at_seconds"],
+                    offered_rows=int(row["offered_rows"]),
+                    work_share=row["work_share"],
+                    delay_seconds=row["delay_seconds"],
+                    utilization=row["utilization"],
+                )
+                for _, row in counted.iterrows()
+            ],
+            goal_seconds=_LATENCY_SECONDS,
+        )
+        if figures is None:
+            return None
+        windows = {query.name: query.window_seconds for query in SEVEN_QUERIES}
+        first, last = (START_MICROSECONDS / 1e6 + seconds * sizes.event_speed for seconds in (settled, until))
+        copies = sizes.copies_at(since)
+        within = {key: value * copies for key, value in exact.items() if first + windows[key[0]] <= key[2] <= last}
+        counts = {key: value for key, value in within.items() if key[1] == "packets"}
+        return AtLoad(
+            figures=figures,
+            error=mean_error(answers, within),
+            count_error=mean_error(answers, counts),
+            oracle_error=oracle_error(counts, load=load),
+        )
+
+    def _fed(
+        self, feed: StagedFeed, capacity: Capacity, progress: Callable[[float], None]
+    ) -> tuple[dict[Key, float], pd.DataFrame, float]:
+        """Run the network through all loads; return its answers, its journal, and when feeding began."""
+        from streamshed.spark import each_micro_batch, start
+
+        sizes = self._sizes
+        answers: dict[Key, float] = {}
+        watched = self._place.new("watched")
+        network = self._network(watched)
+        running = start(
+            network,
+            self._spark,
+            checkpoint=str(self._place.new("checkpoint")),
+            sink=each_micro_batch(lambda frame, _: _take(frame, answers)),
+            trigger=f"{sizes.trigger_seconds} seconds",
+            latency=f"{_LATENCY_SECONDS} seconds",
+            headroom=HEADROOM,
+            prior=capacity.prior(capacity.rows_per_second(sizes.trigger_seconds) * sizes.trigger_seconds),
+        )
+        with running:
+            while running.status().micro_batch_id < 0:
+                running.await_termination(_POLL_SECONDS)
+            begun = aligned_start(time.time() + 1.0, sizes.trigger_seconds)
+            feeder = Feeder(
+                feed,
+                watched,
+                speed=sizes.event_speed,
+                start_seconds=begun,
+                place=copying({file.path.name: self._copies(file.due_seconds) for file in feed.files}),
+            )
+            feeder.start()
+            while not feeder.join(_POLL_SECONDS).finished:
+                progress(feeder.report.files / len(feed.files))
+                if not running.is_active:
+                    raise UnfinishedBenchmarkError(f"the run ended early: {running.exception}")
+            running.await_termination(2.0 * sizes.trigger_seconds)
+            if not running.drain(_PATIENCE_SECONDS):
+                raise UnfinishedBenchmarkError(f"windows were still open {_PATIENCE_SECONDS:g} seconds after the feed")
+            return answers, running.journal(), begun
+
+    def _copies(self, due_seconds: float) -> int:
+        """Of a file that is due at the end of its interval of event time."""
+        return self._sizes.copies_at(due_seconds / self._sizes.event_speed - self._sizes.file_seconds / 2)
+
+    def _network(self, watched: Path) -> QueryNetwork:
+        watched.mkdir(exist_ok=True)
+        source = PacketSource(watched=watched, known_hosts=self._known_hosts)
+        return packet_network(self._stream(source), SEVEN_QUERIES, self._known_hosts)
+
+    def _staged(
+        self, shape: KafkaShape | None, *, rows_per_second: float, event_seconds: float, file_seconds: float
+    ) -> StagedFeed:
+        folder = self._place.new("staged")
+        return stage(
+            self._trace,
+            constant_load(round(event_seconds * 1_000_000)),
+            rows_per_second=rows_per_second,
+            watched=folder / "watched",
+            options=StagingOptions(
+                shape=shape,
+                interval_microseconds=round(file_seconds * 1_000_000),
+                start_microseconds=START_MICROSECONDS,
+                folder=folder / "staged",
+                workers=2,
+            ),
+        )
+
+
+def copying(copies: Mapping[str, int]) -> Callable[[Path, Path], None]:
+    """Return what places so many copies of a file, as links, by the file's name; any other once.
+
+    Args:
+        copies: How many, by name.
+    """
+
+    def place(staged: Path, target: Path) -> None:
+        for number in range(copies.get(staged.name, 1)):
+            os.link(staged, target if number == 0 else target.with_stem(f"{target.stem}-{number}"))
+
+    return place
+
+
+def _take(frame: DataFrame, answers: dict[Key, float]) -> None:
+    rows = frame.where("kind = 'answer'").selectExpr(
+        "query", "aggregate", "unix_seconds(window_end) AS end", "coalesce(value, 0) AS value"
+    )
+    for row in rows.collect():
+        answers[row.query, row.aggregate, row.end] = float(row.value)
+
+
+def _courses(measured: Mapping[str, Mapping[float, AtLoad]]) -> dict[str, dict[str, dict[float, float]]]:
+    """What is drawn: by panel, by network, over the load."""
+    courses: dict[str, dict[str, dict[float, float]]] = {"goodput": {}, "delay": {}, "error": {}, "oracle": {}}
+    for name, by_load in measured.items():
+        courses["goodput"][name] = {load: goodput(by_load, load) for load in by_load}
+        courses["delay"][name] = {load: at.figures.delay_ratio for load, at in by_load.items()}
+        courses["error"][name] = {load: at.count_error for load, at in by_load.items() if at.count_error is not None}
+        courses["oracle"][name] = {load: at.oracle_error for load, at in by_load.items() if at.oracle_error is not None}
+    return courses
+
+
+def _details(measured: Mapping[str, Mapping[float, AtLoad]], sizes: GoodputSizes) -> dict[str, object]:
+    return {
+        "trigger_seconds": sizes.trigger_seconds,
+        "latency_seconds": _LATENCY_SECONDS,
+        "headroom": HEADROOM,
+        "networks": {
+            name: [
+                {
+                    "load": load,
+                    "useful_rows_per_second": at.figures.useful_rows_per_second,
+                    "kept_share": at.figures.kept_share,
+                    "delay_ratio": at.figures.delay_ratio,
+                    "utilization": at.figures.utilization,
+                    "mean_error": at.error,
+                    "count_error": at.count_error,
+                    "oracle_error": at.oracle_error,
+                }
+                for load, at in by_load.items()
+            ]
+            for name, by_load in measured.items()
+        },
+        "left_out": list(sizes.left_out),
+    }

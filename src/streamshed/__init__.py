@@ -13,6 +13,7 @@ from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
 
 if TYPE_CHECKING:
+    from streamshed.dashboard.metrics_server import MetricsServer
     from streamshed.elasticity.settings import ElasticSettings
     from streamshed.elasticity.thresholds import Thresholds
     from streamshed.elasticity.workers import WorkerLimits
@@ -27,17 +28,19 @@ _LATER = {
     "ElasticSettings": "elasticity.settings",
     "Feed": "network.run.feed",
     "LoadPrior": "network.run.load_prior",
+    "MetricsServer": "dashboard.metrics_server",
     "NetworkStatistics": "statistics.network_statistics",
     "Thresholds": "elasticity.thresholds",
     "WorkerLimits": "elasticity.workers",
     "load_network": "network.document.document",
 }
-"""Where that lies which is imported when it is first asked for: documents, and settings of `start`."""
+"""Where that lies which is imported when it is first asked for: documents, settings of `start`, metrics."""
 
 __all__ = [
     "ElasticSettings",
     "Feed",
     "LoadPrior",
+    "MetricsServer",
     "NetworkStatistics",
     "Query",
     "QueryNetwork",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +62,7 @@ class RunRequest:
         settings: What overrides its settings, as `overridden` takes it; None is what was not said.
         duration_seconds: Stop after so long; None: never.
         place: Where it runs.
+        metrics: Where Prometheus is told metrics: host and port; None: nowhere.
         as_json: Lines of JSON instead of a live view.
     """
 
@@ -69,6 +70,7 @@ class RunRequest:
     settings: Mapping[str, Any]
     duration_seconds: float | None
     place: RunPlace
+    metrics: tuple[str, int] | None
     as_json: bool
 
 
@@ -125,21 +127,19 @@ def _run(
             sink=_sink(settings, document.network),
             **settings.common() | measured,
         )
-    box = RequestBox(checkpoint)
-    box.begin(document_text(request.file))
+    with (
+        running,
+        _metrics(request, running),
+        _requests(request, running, spark, checkpoint) as serve_requests,
+        Stopping(duration_seconds=request.duration_seconds) as stopping,
+        _view(request, settings) as view,
+    ):
 
-    def hand_over(text: str) -> Reply:
-        return _handed_over(running, text, request.file.parent, spark)
+        def wait(seconds: float) -> bool:
+            serve_requests()
+            return stopping.wait(seconds)
 
-    def wait(seconds: float) -> bool:
-        box.serve(hand_over)
-        return stopping.wait(seconds)
-
-    with running, Stopping(duration_seconds=request.duration_seconds) as stopping, _view(request, settings) as view:
-        try:
-            history = watch(running, view, wait=wait)
-        finally:
-            box.end()
+        history = watch(running, view, wait=wait)
         failure = running.exception
         view.show(history, note="stopping after this micro-batch")
         running.stop()
@@ -151,14 +151,38 @@ def _run(
     return ExitCode.DONE
 
 
-def _handed_over(running: Run, text: str, folder: Path, spark: SparkSession) -> Reply:
-    """Let a run go on with another document."""
+@contextmanager
+def _metrics(request: RunRequest, running: Run) -> Iterator[None]:
+    """Tell metrics meanwhile, if that was asked for."""
+    if request.metrics is None:
+        yield
+        return
+    from streamshed.dashboard.metrics_server import MetricsServer
+
+    host, port = request.metrics
+    with MetricsServer(running, host=host, port=port) as server:
+        message_console().print(f"metrics: {server.url}", soft_wrap=True)
+        yield
+
+
+@contextmanager
+def _requests(request: RunRequest, running: Run, spark: SparkSession, checkpoint: str) -> Iterator[Callable[[], None]]:
+    """Take requests of `streamshed ctl` meanwhile; yields what does those that have come."""
     from streamshed.spark.operators.expression_checker import parser_of
 
-    network = parse_network(text, folder=folder, expression_checker=parser_of(spark)).network
-    handed = running.hand_over(network)
-    first_windows = {name: None if start is None else str(start) for name, start in handed.first_windows.items()}
-    return Reply(pause_seconds=handed.pause_seconds, first_windows=first_windows)
+    box = RequestBox(checkpoint)
+    box.begin(document_text(request.file))
+
+    def hand_over(text: str) -> Reply:
+        document = parse_network(text, folder=request.file.parent, expression_checker=parser_of(spark))
+        handed = running.hand_over(document.network)
+        first_windows = {name: None if start is None else str(start) for name, start in handed.first_windows.items()}
+        return Reply(pause_seconds=handed.pause_seconds, first_windows=first_windows)
+
+    try:
+        yield lambda: box.serve(hand_over)
+    finally:
+        box.end()
 
 
 def _measured_before(network: QueryNetwork, settings: RunSettings) -> dict[str, Any]:

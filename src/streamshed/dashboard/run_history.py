@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from streamshed.spark.loop.run_status import QueryStatus, RunStatus
 
 _REMEMBERED = 60
+_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +82,38 @@ class DomainSoFar:
         latest: Its state after its latest micro-batch.
         moments: Its latest micro-batches, oldest first.
         late_pairs: (row, window) pairs that came too late, of all its queries.
+        micro_batches: How many have finished, by the reason of their decisions.
+        processing_seconds: How long they took.
+        shedding_seconds: How long those took that shed, by the reason.
+        offered_rows: Rows that came.
+        admitted_rows: Rows that passed the samplers.
+        missed_goals: By query, in how many micro-batches the load did not allow to keep to its `max_error`.
     """
 
     latest: RunStatus
-    moments: tuple[RunMoment, ...]
-    late_pairs: int
+    moments: tuple[RunMoment, ...] = ()
+    late_pairs: int = 0
+    micro_batches: Mapping[str, int] = field(default_factory=dict)
+    processing_seconds: float = 0.0
+    shedding_seconds: Mapping[str, float] = field(default_factory=dict)
+    offered_rows: int = 0
+    admitted_rows: int = 0
+    missed_goals: Mapping[str, int] = field(default_factory=dict)
+
+    def after(self, status: RunStatus) -> DomainSoFar:
+        """Add the state after one more micro-batch."""
+        shed_seconds = {status.reason: status.processing_seconds} if status.is_shedding else {}
+        return DomainSoFar(
+            latest=status,
+            moments=(*self.moments, _moment(self, status))[-_REMEMBERED:],
+            late_pairs=self.late_pairs + sum(query.late_pairs for query in status.queries.values()),
+            micro_batches=_sum(self.micro_batches, {status.reason: 1}),
+            processing_seconds=self.processing_seconds + status.processing_seconds,
+            shedding_seconds=_sum(self.shedding_seconds, shed_seconds),
+            offered_rows=self.offered_rows + status.offered_rows,
+            admitted_rows=self.admitted_rows + status.admitted_rows,
+            missed_goals=_sum(self.missed_goals, dict.fromkeys(status.missed_goals, 1)),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,17 +124,26 @@ class RunHistory:
         latest: The state after the micro-batch that finished last, in whichever time domain; None before the first.
         domains: The time domains that have finished a micro-batch, by clock.
         queries: What each query has answered, by name.
-        micro_batches: How many have finished.
-        offered_rows: Rows that came, in all of them.
-        admitted_rows: Rows that passed the samplers.
     """
 
     latest: RunStatus | None = None
     domains: Mapping[str, DomainSoFar] = field(default_factory=dict)
     queries: Mapping[str, QuerySoFar] = field(default_factory=dict)
-    micro_batches: int = 0
-    offered_rows: int = 0
-    admitted_rows: int = 0
+
+    @property
+    def micro_batches(self) -> int:
+        """How many have finished."""
+        return sum(sum(domain.micro_batches.values()) for domain in self.domains.values())
+
+    @property
+    def offered_rows(self) -> int:
+        """Rows that came, in all of them."""
+        return sum(domain.offered_rows for domain in self.domains.values())
+
+    @property
+    def admitted_rows(self) -> int:
+        """Rows that passed the samplers."""
+        return sum(domain.admitted_rows for domain in self.domains.values())
 
     @property
     def moment(self) -> RunMoment | None:
@@ -128,27 +165,21 @@ class RunHistory:
         return replace(
             self,
             latest=status,
-            domains={**self.domains, status.clock: _domain(self.domains.get(status.clock), status)},
+            domains={**self.domains, status.clock: self._domain(status).after(status)},
             queries=queries,
-            micro_batches=self.micro_batches + 1,
-            offered_rows=self.offered_rows + status.offered_rows,
-            admitted_rows=self.admitted_rows + status.admitted_rows,
         )
 
-
-def _domain(before: DomainSoFar | None, status: RunStatus) -> DomainSoFar:
-    moments = () if before is None else before.moments
-    late = 0 if before is None else before.late_pairs
-    return DomainSoFar(
-        latest=status,
-        moments=(*moments, _moment(before, status))[-_REMEMBERED:],
-        late_pairs=late + sum(query.late_pairs for query in status.queries.values()),
-    )
+    def _domain(self, status: RunStatus) -> DomainSoFar:
+        return self.domains.get(status.clock, DomainSoFar(latest=status))
 
 
-def _moment(before: DomainSoFar | None, status: RunStatus) -> RunMoment:
+def _sum(sums: Mapping[str, _Number], added: Mapping[str, _Number]) -> dict[str, _Number]:
+    return {**sums, **{name: sums[name] + number if name in sums else number for name, number in added.items()}}
+
+
+def _moment(before: DomainSoFar, status: RunStatus) -> RunMoment:
     gap = status.trigger_interval_seconds
-    if before is not None:
+    if before.moments:
         gap = max(gap, status.started_at_seconds - before.latest.started_at_seconds)
     return RunMoment(
         offered_rows_per_second=status.offered_rows / gap,

@@ -84,6 +84,24 @@ class WorkersType(click.ParamType[tuple[int, int]]):
         return least, int(range_match[2] or least)
 
 
+class AddressType(click.ParamType[tuple[str, int]]):
+    """A host and a port: `127.0.0.1:9464`, or `[::1]:9464`."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Read the text."""
+        if isinstance(value, tuple):
+            return value
+        address_match = re.fullmatch(r"\[?([^\[\]]+?)\]?:(\d{1,5})", value.strip())
+        if address_match is None or int(address_match[2]) > _LAST_PORT:
+            self.fail(f"expected HOST:PORT such as 127.0.0.1:9464, got {value!r}", param, ctx)
+        return address_match[1], int(address_match[2])
+
+
+_LAST_PORT = 65_535
+
+
 class ThresholdsType(click.ParamType[Thresholds]):
     """Four thresholds of utilization, `0.2,0.4,0.8,0.95`."""
 
@@ -108,3 +126,4 @@ POSITIVE_NUMBER = PositiveNumberType()
 SINK = SinkType()
 WORKERS = WorkersType()
 THRESHOLDS = ThresholdsType()
+ADDRESS = AddressType()

@@ -1,0 +1,229 @@
+"""What Prometheus is told of a run, and whether a real one understands it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from streamshed.dashboard.metrics import METRICS, MetricKind
+from streamshed.dashboard.metrics_server import MetricsServer
+from streamshed.errors import PortInUseError
+from streamshed.spark.cluster.scaling_status import ScalingStatus
+from streamshed.spark.loop.run_status import JoinStatus, RunStatus
+from tests.unit.dashboard.statuses import answered, status
+from tests.unit.documentation import first_names, page
+
+ROOT = Path(__file__).parents[3]
+MONITORING = ROOT / "examples/monitoring"
+JOIN = JoinStatus(
+    work_share=0.5,
+    left_share=0.5,
+    right_share=0.5,
+    yields=(),
+    comparisons=10.0,
+    results=1.0,
+    weight=1.0,
+    late_rows=0,
+    stored_rows=7,
+    stored_bytes=900,
+    released_rows=0,
+)
+SCALING = ScalingStatus(
+    workers_running=3,
+    workers_starting=1,
+    workers_wanted=4,
+    workers_replaced=2,
+    offered_utilization=0.9,
+    admitted_utilization=0.7,
+    skew=1.25,
+    undivided_share=0.0,
+    pieces_per_core=1,
+    held_up_seconds=0.0,
+    scaling_reason="overload",
+    scaling_explanation="",
+)
+
+
+class Run:
+    """A run that has finished some micro-batches."""
+
+    def __init__(self, *statuses: RunStatus) -> None:
+        self.statuses, self.is_active = list(statuses), True
+
+    def statuses_since(self, micro_batch_ids: Mapping[str, int]) -> Sequence[RunStatus]:
+        return [one for one in self.statuses if one.micro_batch_id > micro_batch_ids.get(one.clock, -1)]
+
+
+def shed(number: int, **other: object) -> RunStatus:
+    told = status(number, offered=5000, kept=0.2, tcp=answered(4, exact=1, error=0.1, late=2))
+    changed: dict[str, object] = {
+        "effective_sampling_rates": {"tcp": 0.2},
+        "kept_shares": {"udp": 0.5},
+        "missed_goals": ("tcp",),
+        "reason": "overload",
+        "unreadable_rows": 9,
+        "joins": {"pairs": JOIN},
+        "scaling": SCALING,
+        **other,
+    }
+    return replace(told, **changed)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def run() -> Run:
+    return Run(replace(status(0, tcp=answered(3, exact=3)), reason="within_budget"), shed(1))
+
+
+@pytest.fixture
+def server(run: Run) -> Iterator[MetricsServer]:
+    with MetricsServer(run, port=0) as serving:
+        yield serving
+
+
+def told(server: MetricsServer) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    with urllib.request.urlopen(server.url) as response:
+        text = response.read().decode()
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_each_metric_says_what_it_means(server: MetricsServer, run: Run) -> None:
+    samples = told(server)
+
+    def value(name: str, **labels: str) -> float:
+        return samples[f"streamshed_{name}", frozenset(labels.items())]
+
+    assert value("up") == 1
+    assert value("micro_batches_total", clock="time", reason="within_budget") == 1
+    assert value("shedding_seconds_total", clock="time", reason="overload") == run.statuses[1].processing_seconds
+    assert value("processing_seconds_total", clock="time") == sum(one.processing_seconds for one in run.statuses)
+    assert (value("offered_rows_total", clock="time"), value("admitted_rows_total", clock="time")) == (6000, 2000)
+    assert value("missed_goals_total", clock="time", query="tcp") == 1
+    assert value("answers_total", query="tcp", exactness="exact") == 4
+    assert value("answers_total", query="tcp", exactness="estimated") == 3
+    assert value("late_pairs_total", clock="time") == 2
+    assert (value("sampling_ratio", query="tcp"), value("kept_windows_ratio", query="udp")) == (0.2, 0.5)
+    assert value("relative_error_ratio", query="tcp") == 0.1
+    assert value("is_shedding", clock="time") == 1
+    assert value("unreadable_rows_total", clock="time") == 9
+    assert value("join_work_ratio", clock="time", join="pairs") == 0.5
+    assert value("join_stored_bytes", clock="time", join="pairs") == 900
+    assert [value("workers", clock="time", state=state) for state in ("running", "starting", "wanted")] == [3, 1, 4]
+    assert (value("lost_workers_total", clock="time"), value("worker_skew_ratio", clock="time")) == (2, 1.25)
+
+
+def test_every_metric_has_a_sample_once_it_has_a_value(server: MetricsServer, run: Run) -> None:
+    query = replace(answered(1, exact=1), rows=3, gaps=2, predictions=1)
+    run.statuses.append(shed(2, queries={"tcp": query}))
+    assert {name for name, _ in told(server)} == {metric.name for metric in METRICS} | {"streamshed_up"}
+
+
+def test_micro_batches_count_once_however_often_it_is_asked(server: MetricsServer, run: Run) -> None:
+    place = ("streamshed_offered_rows_total", frozenset({("clock", "time")}))
+    assert [told(server)[place] for _ in range(3)] == [6000] * 3
+    run.statuses.append(shed(2))
+    assert told(server)[place] == 11_000
+
+
+def test_what_has_ended_is_told(server: MetricsServer, run: Run) -> None:
+    run.is_active = False
+    assert told(server)["streamshed_up", frozenset()] == 0
+
+
+def test_before_the_first_micro_batch_there_is_nothing_but_that_it_runs() -> None:
+    with MetricsServer(Run(), port=0) as serving:
+        assert told(serving) == {("streamshed_up", frozenset()): 1}
+
+
+def test_a_port_in_use_is_told(server: MetricsServer) -> None:
+    port = int(server.url.split(":")[2].split("/")[0])
+    with pytest.raises(PortInUseError, match=f"cannot listen on 127.0.0.1:{port} for metrics"):
+        MetricsServer(Run(), port=port)
+
+
+def test_names_follow_the_conventions() -> None:
+    for metric in METRICS:
+        assert metric.name.startswith("streamshed_")
+        assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER), metric.name
+    assert len({metric.name for metric in METRICS}) == len(METRICS)
+
+
+def test_the_table_of_the_docs_is_that_of_the_code() -> None:
+    rows = page("docs/metrics.md").table("All metrics")
+    assert first_names(rows) == ["streamshed_up", *(metric.name for metric in METRICS)]
+    for row, metric in zip(rows[1:], METRICS, strict=True):
+        assert row[1:] == [str(metric.kind), ", ".join(f"`{label}`" for label in metric.labels), metric.meaning]
+
+
+def needs(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"{program} is not installed: Debian's package prometheus has it")
+    return found
+
+
+def test_promtool_finds_nothing_wrong_with_them(server: MetricsServer) -> None:
+    with urllib.request.urlopen(server.url) as response:
+        text = response.read()
+    checked = subprocess.run([needs("promtool"), "check", "metrics"], input=text, capture_output=True, check=False)
+    assert (checked.returncode, checked.stderr.decode()) == (0, "")
+
+
+@pytest.mark.parametrize("arguments", [("check", "config", "prometheus.yml"), ("test", "rules", "alerts_test.yml")])
+def test_the_alerts_do_what_they_say(arguments: tuple[str, ...]) -> None:
+    tool = needs("promtool")
+    checked = subprocess.run([tool, *arguments], cwd=MONITORING, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_alerts_rest_on_metrics_that_there_are() -> None:
+    text = (MONITORING / "alerts.yml").read_text()
+    assert set(re.findall(r"\bstreamshed_\w+", text)) <= {metric.name for metric in METRICS} | {"streamshed_up"}
+
+
+def test_a_real_prometheus_takes_them_in(server: MetricsServer, tmp_path: Path) -> None:
+    prometheus = needs("prometheus")
+    target = urllib.parse.urlsplit(server.url).netloc
+    (tmp_path / "prometheus.yml").write_text(
+        "global: {scrape_interval: 200ms}\n"
+        f"scrape_configs: [{{job_name: streamshed, static_configs: [{{targets: ['{target}']}}]}}]\n"
+    )
+    with MetricsServer(Run(), port=0) as free:
+        port = int(free.url.split(":")[2].split("/")[0])
+    process = subprocess.Popen(
+        [
+            *(prometheus, f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data"),
+            f"--web.listen-address=127.0.0.1:{port}",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        query = urllib.parse.quote('sum(streamshed_offered_rows_total{job="streamshed"})')
+        deadline = time.monotonic() + 60
+        result: list[dict[str, list[object]]] = []
+        while not result and time.monotonic() < deadline:
+            time.sleep(0.2)
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/query?query={query}") as response:
+                    result = json.load(response)["data"]["result"]
+            except OSError:
+                continue
+        assert [one["value"][1] for one in result] == ["6000"]
+    finally:
+        process.kill()
+        process.wait()

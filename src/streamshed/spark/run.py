@@ -152,7 +152,8 @@ class Run:
             drafts = self._starter.drafts(network, self._running.by_clock)
             pauses = [self._starter.hand_over(self._running, draft) for draft in drafts.values()]
             before, self._network = self._network, network
-            come = {query.name: query for query in network.queries if query not in before.queries}
+            ran = {query.definition_id for query in before.queries}
+            come = {query.name: query for query in network.queries if query.definition_id not in ran}
             return HandOver(first_windows(come, self._running.by_clock), max(pauses, default=0.0))
 
     def status(self) -> RunStatus:

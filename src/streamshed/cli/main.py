@@ -6,6 +6,7 @@ from streamshed import __version__
 from streamshed.cli.ctl.command import ctl
 from streamshed.cli.demo.command import demo
 from streamshed.cli.explain import explain
+from streamshed.cli.page import page
 from streamshed.cli.predict import predict
 from streamshed.cli.profile import profile
 from streamshed.cli.replay import replay
@@ -27,7 +28,7 @@ def cli(*, debug: bool) -> None:
     """Continuous queries on Spark that shed load when overloaded."""
 
 
-for command in (demo, validate, explain, profile, run, predict, replay, simulate, ctl):
+for command in (demo, validate, explain, profile, run, predict, replay, simulate, ctl, page):
     cli.add_command(command)
 
 

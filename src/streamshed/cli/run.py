@@ -28,6 +28,7 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
     "--cores", type=click.IntRange(min=1), help="Threads of Spark, without --master.  [default: one per core]"
 )
 @click.option("--memory", default="4g", show_default=True, help="Memory of Spark's driver.")
+@click.option("--page", type=ADDRESS, help="Show the run as a page at this HOST:PORT, such as 127.0.0.1:8765.")
 @click.option("--metrics", type=ADDRESS, help="Tell Prometheus metrics at this HOST:PORT, such as 127.0.0.1:9464.")
 @click.option("--json", "as_json", is_flag=True, help="Print the state after each micro-batch as one line of JSON.")
 def run(
@@ -37,6 +38,7 @@ def run(
     master: str | None,
     cores: int | None,
     memory: str,
+    page: tuple[str, int] | None,
     metrics: tuple[str, int] | None,
     as_json: bool,
     **settings: Any,
@@ -52,6 +54,7 @@ def run(
         settings=settings,
         duration_seconds=None if duration is None else duration / 1e6,
         place=RunPlace(master=master, cores=cores, memory=memory),
+        page=page,
         metrics=metrics,
         as_json=as_json,
     )

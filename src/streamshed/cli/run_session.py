@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +62,7 @@ class RunRequest:
         settings: What overrides its settings, as `overridden` takes it; None is what was not said.
         duration_seconds: Stop after so long; None: never.
         place: Where it runs.
+        page: Where the run is shown as a page: host and port; None: nowhere.
         metrics: Where Prometheus is told metrics: host and port; None: nowhere.
         as_json: Lines of JSON instead of a live view.
     """
@@ -70,6 +71,7 @@ class RunRequest:
     settings: Mapping[str, Any]
     duration_seconds: float | None
     place: RunPlace
+    page: tuple[str, int] | None
     metrics: tuple[str, int] | None
     as_json: bool
 
@@ -129,7 +131,7 @@ def _run(
         )
     with (
         running,
-        _metrics(request, running),
+        _faces(request, running, checkpoint),
         _requests(request, running, spark, checkpoint) as serve_requests,
         Stopping(duration_seconds=request.duration_seconds) as stopping,
         _view(request, settings) as view,
@@ -152,16 +154,21 @@ def _run(
 
 
 @contextmanager
-def _metrics(request: RunRequest, running: Run) -> Iterator[None]:
-    """Tell metrics meanwhile, if that was asked for."""
-    if request.metrics is None:
-        yield
-        return
-    from streamshed.dashboard.metrics_server import MetricsServer
+def _faces(request: RunRequest, running: Run, checkpoint: str) -> Iterator[None]:
+    """Show the page and tell metrics meanwhile, where that was asked for."""
+    with ExitStack() as faces:
+        if request.page is not None:
+            from streamshed.page.serving import PageServer
 
-    host, port = request.metrics
-    with MetricsServer(running, host=host, port=port) as server:
-        message_console().print(f"metrics: {server.url}", soft_wrap=True)
+            host, port = request.page
+            shown = faces.enter_context(PageServer(checkpoint, host=host, port=port))
+            message_console().print(f"page: {shown.url}", soft_wrap=True)
+        if request.metrics is not None:
+            from streamshed.dashboard.metrics_server import MetricsServer
+
+            host, port = request.metrics
+            served = faces.enter_context(MetricsServer(running, host=host, port=port))
+            message_console().print(f"metrics: {served.url}", soft_wrap=True)
         yield
 
 

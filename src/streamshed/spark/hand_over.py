@@ -14,6 +14,7 @@ from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
+from streamshed.spark.checkpoint.storage import NETWORK_FILE, Storage
 from streamshed.spark.cluster.session import settings_for_queries
 from streamshed.spark.common.failures import explained
 from streamshed.spark.domain_draft import DomainDraft
@@ -82,14 +83,14 @@ class DomainStarter:
         sink: Where answers go.
         server: Answers for plans.
         settings_of: How the time domain of a clock is to run.
-        is_local: Whether the checkpoint is on a disk of this machine.
+        checkpoint: Of all time domains.
     """
 
     spark: SparkSession
     sink: Sink
     server: PlanServer
     settings_of: Callable[[str], DomainSettings]
-    is_local: bool
+    checkpoint: Storage
 
     def prepared(self, draft: DomainDraft, before: DomainRun | None = None) -> DomainRun:
         """Return a time domain that is ready to begin.
@@ -107,9 +108,13 @@ class DomainStarter:
 
     def begin(self, prepared: DomainRun) -> None:
         """Start the streaming query of a time domain."""
-        with settings_for_queries(self.spark, prepared.manifest.partitions, local_checkpoint=self.is_local):
+        with settings_for_queries(self.spark, prepared.manifest.partitions, local_checkpoint=self.checkpoint.is_local):
             prepared.start(self.server.serve(prepared.domain.clock, prepared.planner.plan))
             await_sources(prepared.query)
+
+    def describe(self, network: QueryNetwork) -> None:
+        """Write down what runs, for those who look at the checkpoint."""
+        self.checkpoint.write_text(NETWORK_FILE, network.render("json"))
 
     def drafts(self, network: QueryNetwork, running: Mapping[str, DomainRun]) -> dict[str, DomainDraft]:
         """Compile what is new of a network, beside what runs.

@@ -152,6 +152,7 @@ class Run:
             drafts = self._starter.drafts(network, self._running.by_clock)
             pauses = [self._starter.hand_over(self._running, draft) for draft in drafts.values()]
             before, self._network = self._network, network
+            self._starter.describe(network)
             ran = {query.definition_id for query in before.queries}
             come = {query.name: query for query in network.queries if query.definition_id not in ran}
             return HandOver(first_windows(come, self._running.by_clock), max(pauses, default=0.0))
@@ -293,6 +294,7 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
     )
     run = Run(domains, server, starter, network, watch)
     try:
+        starter.describe(network)
         for domain in domains.domains:
             starter.begin(domain)
     except BaseException:
@@ -327,8 +329,8 @@ def _prepared(
             needs=_needs(settings),
         )
 
-    is_local = Storage.reached(absolute_location(settings.checkpoint)).is_local
-    starter = DomainStarter(spark=spark, sink=sink, server=server, settings_of=of_domain, is_local=is_local)
+    storage = Storage.reached(absolute_location(settings.checkpoint))
+    starter = DomainStarter(spark=spark, sink=sink, server=server, settings_of=of_domain, checkpoint=storage)
     drafts = [DomainDraft.of(network, domain, spark) for domain in network.time_domains]
     domains = [starter.prepared(draft) for draft in drafts]
     begin_with(workers, {domain.domain.clock: domain.first_workers for domain in domains})

@@ -43,6 +43,7 @@ def test_all_commands_are_there() -> None:
     assert set(COMMANDS) == {
         "ctl",
         "demo",
+        "page",
         "validate",
         "explain",
         "predict",

@@ -56,7 +56,9 @@ def draft(name: str, clock: str = "time") -> Any:
 
 def starter(failing: Any = None) -> Starter:
     nothing = cast(Any, None)
-    return Starter(spark=nothing, sink=nothing, server=nothing, settings_of=nothing, is_local=True, failing=failing)
+    return Starter(
+        spark=nothing, sink=nothing, server=nothing, settings_of=nothing, checkpoint=nothing, failing=failing
+    )
 
 
 def running(*drafts: Any) -> RunningDomains:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from streamshed.dashboard.timeline import Span, Timeline, timeline_of_journal
 from streamshed.dashboard.wording import count_text, seconds_text
 from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.planning.explain.explanation import Explanation, explain_rates
+from streamshed.spark.checkpoint.storage import NETWORK_FILE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from streamshed.cli.demo.capacity import Capacity
 
 _AIM_SECONDS = 215.0
+_CHECKPOINT = "checkpoint"
 _GRACE_SECONDS = 45.0
 """For a machine that is slower than it was while it was calibrated; what does not fit then, either, is not begun."""
 
@@ -83,6 +86,7 @@ def perform(request: DemoRequest) -> ExitCode:
             f" ({CALM_SHARE:.0%} of it) for {load.phase_seconds} s, then {BURST_FACTOR}×, then 1× again"
         )
         run = _burst(packets, load, capacity, spark, deadline)
+        _keep_journal(packets.folder / _CHECKPOINT, request.out / _CHECKPOINT)
         _tell("comparing with plain Spark over all rows")
         with progress_of("comparing") as show:
             truths = list(exact_values(spark, packets.rows, packets.hosts, deadline=deadline, show=show))
@@ -121,7 +125,7 @@ def _burst(
     feed = stage_load(packets, load)
     watched = packets.watched("packets")
     network = demo_network(watched, packets.hosts)
-    checkpoint = packets.folder / "checkpoint"
+    checkpoint = packets.folder / _CHECKPOINT
     return run_burst(
         network,
         spark,
@@ -172,7 +176,17 @@ def _report(
     click.echo(
         f"\npicture: {picture}, samplers in the burst: {placement}, figures: {figures},"
         f" all of it took {seconds_text(seconds)}"
+        f"\nall decisions, as a page: streamshed page {request.out / _CHECKPOINT}"
     )
+
+
+def _keep_journal(checkpoint: Path, target: Path) -> None:
+    """Keep what `streamshed page` shows of a checkpoint that is to go."""
+    shutil.rmtree(target, ignore_errors=True)
+    for file in [*checkpoint.glob("*/journal/*.jsonl"), checkpoint / NETWORK_FILE]:
+        place = target / file.relative_to(checkpoint)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, place)
 
 
 def _burst_times(run: BurstRun, load: DemoLoad) -> BurstTimes:

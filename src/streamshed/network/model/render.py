@@ -21,6 +21,7 @@ class NodeSnapshot:
         input: The id of its input; None for streams.
         columns: Type by column name after it.
         joins: Of a joined stream, the ids of what it joins, the left side first.
+        address: What statistics and samplers call it.
     """
 
     id: str
@@ -29,6 +30,7 @@ class NodeSnapshot:
     input: str | None
     columns: Mapping[str, str | None]
     joins: tuple[str, ...] = ()
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +183,9 @@ def _node_snapshot(node: Node, ids: Mapping[Node, str]) -> NodeSnapshot:
     if isinstance(node, Stream):
         label = f"{node} ({node.windowing})"
         sides = () if node.joined is None else (node.joined.left, node.joined.right)
-        return NodeSnapshot(ids[node], kind, label, None, dict(node.columns), tuple(ids[side] for side in sides))
-    return NodeSnapshot(ids[node], kind, str(node), ids[node.path[-2]], dict(node.columns))
+        joins = tuple(ids[side] for side in sides)
+        return NodeSnapshot(ids[node], kind, label, None, dict(node.columns), joins, node.address)
+    return NodeSnapshot(ids[node], kind, str(node), ids[node.path[-2]], dict(node.columns), address=node.address)
 
 
 def _branches(picture: NetworkSnapshot, root: str) -> Iterator[str]:

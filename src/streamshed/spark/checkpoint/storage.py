@@ -18,6 +18,9 @@ _SCHEMES = ("file", "s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
 """What PyArrow's file systems are called in URIs."""
 _DRAFT = ".tmp"
 
+NETWORK_FILE = "network.json"
+"""The file of a checkpoint that tells what runs, or ran last, as `network.render("json")` draws it."""
+
 
 @dataclass(frozen=True)
 class Storage:

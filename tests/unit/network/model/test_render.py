@@ -77,5 +77,6 @@ def test_json_holds_all_of_the_snapshot() -> None:
         "input": "n0",
         "columns": dict(packets().columns),
         "joins": [],
+        "address": "packets > filter proto = 6",
     }
     assert written["queries"][0]["definition_id"] == monitor().queries[0].definition_id

@@ -1,0 +1,38 @@
+"""`streamshed page`: shows a run, or what a run has left, as a page."""
+
+from __future__ import annotations
+
+import click
+
+from streamshed.cli.terminal.exit_code import ExitCode
+from streamshed.cli.terminal.parameters import ADDRESS
+
+
+@click.command(short_help="Show a run, or what a run has left, as a page.")
+@click.argument("checkpoint")
+@click.option(
+    "--at",
+    "address",
+    type=ADDRESS,
+    default="127.0.0.1:0",
+    help="HOST:PORT to listen on; port 0: any that is free.  [default: 127.0.0.1:0]",
+)
+def page(*, checkpoint: str, address: tuple[str, int]) -> ExitCode:
+    """Show the run with the checkpoint CHECKPOINT as a page, while it runs or when it has ended, until Ctrl-C.
+
+    The page is read from the checkpoint: neither Spark nor Java is needed. Beyond loopback its address has a token.
+    """
+    from streamshed.cli.terminal.stopping import Stopping
+    from streamshed.errors import SourceUnavailableError
+    from streamshed.page.serving import PageServer
+
+    host, port = address
+    with PageServer(checkpoint, host=host, port=port) as server, Stopping() as stopping:
+        if server.is_empty:
+            raise SourceUnavailableError(
+                f'"{checkpoint}" has no journal: is it the checkpoint of a network that has finished a micro-batch?'
+            )
+        click.echo(server.url)
+        while not stopping.wait(1.0):
+            pass
+    return ExitCode.DONE

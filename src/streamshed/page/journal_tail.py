@@ -1,0 +1,69 @@
+"""The journals of a checkpoint, followed while a run writes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from streamshed.spark.checkpoint.storage import NETWORK_FILE, Storage
+
+Row = Mapping[str, Any]
+"""A row of the journal: see docs/journal.md."""
+
+KEPT_ROWS = 1_000
+"""So many of the latest rows of each clock are shown."""
+
+
+class JournalTail:
+    """Reads what is new in the journals of a checkpoint. One thread may read at a time.
+
+    Args:
+        checkpoint: Path or URI of the checkpoint, as `start` was given it.
+    """
+
+    def __init__(self, checkpoint: str) -> None:
+        self._folder = Storage.reached(checkpoint)
+        self._seen: dict[str, tuple[str, int]] = {}
+
+    @property
+    def clocks(self) -> list[str]:
+        """Its time domains."""
+        return [name for name in self._folder.folders() if self._segments(name)]
+
+    def network(self) -> str | None:
+        """Return the network that ran last, as JSON; None: the checkpoint does not tell."""
+        return self._folder.read_text(NETWORK_FILE)
+
+    def new_rows(self) -> list[Row]:
+        """Return the rows that have come since the last call; at first the latest `KEPT_ROWS` of each clock."""
+        return [row for clock in self.clocks for row in self._new_rows_of(clock)]
+
+    def row(self, clock: str, micro_batch_id: int) -> Row | None:
+        """Return the row of a micro-batch; None: it is not kept."""
+        if clock not in self.clocks:
+            return None
+        rows = (row for segment in reversed(self._segments(clock)) for row in self._rows(clock, segment))
+        return next((row for row in rows if row["micro_batch_id"] == micro_batch_id), None)
+
+    def _new_rows_of(self, clock: str) -> list[Row]:
+        segments = self._segments(clock)
+        segment, lines = self._seen.get(clock, ("", 0))
+        rows: list[Row] = []
+        for name in (name for name in segments if name >= segment):
+            in_segment = list(self._rows(clock, name))
+            rows += in_segment[lines if name == segment else 0 :]
+            self._seen[clock] = name, len(in_segment)
+        return rows[-KEPT_ROWS:]
+
+    def _segments(self, clock: str) -> list[str]:
+        return [name for name in self._folder.below(f"{clock}/journal").names() if name.endswith(".jsonl")]
+
+    def _rows(self, clock: str, segment: str) -> Iterator[Row]:
+        for line in self._folder.below(f"{clock}/journal").read_lines(segment):
+            try:
+                row = json.loads(line)
+            except ValueError:  # damaged: the journal says so itself when it is read
+                continue
+            if isinstance(row, dict) and "micro_batch_id" in row:
+                yield {"clock": clock, **row}

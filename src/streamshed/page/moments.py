@@ -1,0 +1,100 @@
+"""What the page shows of micro-batches: the figures of each, all of the latest, and in one sentence how it is."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from streamshed.page.journal_tail import KEPT_ROWS, Row
+
+FIGURES = (
+    "clock",
+    "micro_batch_id",
+    "started_at_seconds",
+    "reason",
+    "explanation",
+    "offered_rows",
+    "admitted_rows",
+    "work_share",
+    "sampling_rate",
+    "budget_seconds",
+    "unshed_seconds",
+    "unsheddable_seconds",
+    "expected_seconds",
+    "processing_seconds",
+    "trigger_interval_seconds",
+    "delay_seconds",
+    "backlog_rows",
+    "answers",
+    "exact_answers",
+    "gaps",
+    "late_pairs",
+    "unreadable_rows",
+    "mean_relative_error",
+    "state_bytes",
+    "workers_running",
+    "workers_wanted",
+    "skew",
+)
+"""The columns of the journal that are kept of every micro-batch; of the latest all are."""
+
+_IN_TIME = 2.0
+"""So many trigger intervals the answers may take: they wait for one, and are worked on in another."""
+
+
+class Moments:
+    """The latest micro-batches of each clock, of bounded number."""
+
+    def __init__(self) -> None:
+        self._figures: dict[str, deque[Mapping[str, Any]]] = {}
+        self._latest: dict[str, Row] = {}
+
+    def add(self, rows: Iterable[Row]) -> list[Mapping[str, Any]]:
+        """Take in rows of journals, oldest first; returns their figures."""
+        added: list[Mapping[str, Any]] = []
+        for row in rows:
+            figures = {name: row.get(name) for name in FIGURES}
+            self._figures.setdefault(row["clock"], deque(maxlen=KEPT_ROWS)).append(figures)
+            self._latest[row["clock"]] = row
+            added.append(figures)
+        return added
+
+    def shown(self) -> dict[str, Any]:
+        """Return all that is known: figures by clock, the latest rows, and a sentence about each clock."""
+        return {"figures": {clock: list(figures) for clock, figures in self._figures.items()}, **self.now()}
+
+    def now(self) -> dict[str, Any]:
+        """Return the latest rows, and a sentence about each clock."""
+        return {"latest": self._latest, "headlines": {clock: headline(row) for clock, row in self._latest.items()}}
+
+
+def headline(row: Row) -> dict[str, str]:
+    """Say in one sentence whether answers come in time, how much load there is, and what is shed.
+
+    Args:
+        row: The latest row of a journal.
+
+    Returns:
+        `state`: "good", "shedding" or "late"; `sentence`.
+
+    Example:
+        >>> row = {"delay_seconds": 3.1, "trigger_interval_seconds": 2.0, "unshed_seconds": 1.2, "budget_seconds": 1.6}
+        >>> headline(row)
+        {'state': 'good', 'sentence': 'In time: answers come 3.1 s after their rows. The load is 0.75 of what fits.'}
+    """
+    delay, trigger = row["delay_seconds"], row["trigger_interval_seconds"]
+    dropping = sum(share < 1 for share in (row.get("kept_shares") or {}).values())
+    is_shedding = bool(row.get("shedding")) or dropping > 0
+    is_late = delay > _IN_TIME * trigger
+    timely = f"Late: answers come {delay:.3g} s after their rows, with a micro-batch every {trigger:g} s."
+    if not is_late:
+        timely = f"In time: answers come {delay:.3g} s after their rows."
+    budget = row.get("budget_seconds") or 0.0
+    load = row.get("unshed_seconds", 0.0) / budget if budget > 0 else 0.0
+    loaded = f"The load is {load:.2g} {'times' if load >= 1 else 'of'} what fits"
+    shed = [f"{100 * row.get('work_share', 1.0):.3g} % of the work is done"] if row.get("shedding") else []
+    if dropping:
+        shed.append(f"windows of {dropping} quer{'y' if dropping == 1 else 'ies'} are dropped")
+    sentence = f"{timely} {loaded}{': ' if shed else ''}{', and '.join(shed)}."
+    return {"state": "late" if is_late else "shedding" if is_shedding else "good", "sentence": sentence}

@@ -1,0 +1,92 @@
+"""Serves the page until somebody has seen enough."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import threading
+from types import TracebackType
+from typing import Self
+
+from streamshed.errors import MissingExtraError, PortInUseError
+
+
+class PageServer:
+    """Serves the page of a checkpoint from a thread of its own until it is closed; use it as a context manager.
+
+    Args:
+        checkpoint: Path or URI of the checkpoint.
+        host: Address to listen on. Beyond loopback the address of the page has a token in it.
+        port: Port to listen on; 0: any that is free.
+
+    Raises:
+        MissingExtraError: The extra `page` is not installed.
+        PortInUseError: Another program listens there.
+    """
+
+    def __init__(self, checkpoint: str, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        try:
+            import uvicorn
+
+            from streamshed.page.app import LOOPBACK, WatchedCheckpoint, page_app
+        except ImportError as error:
+            raise MissingExtraError("the page needs packages more: pip install 'streamshed[page]'") from error
+        self._watched = WatchedCheckpoint(checkpoint)
+        self._token = None if host in LOOPBACK else secrets.token_urlsafe(24)
+        self._socket = _listening(host, port)
+        app = page_app(self._watched, host=host, token=self._token)
+        self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+        self._thread = threading.Thread(target=self._serve, name="streamshed-page", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no micro-batch has finished yet: what is no checkpoint stays so."""
+        return self._watched.is_empty
+
+    @property
+    def url(self) -> str:
+        """Where the page is, with its token where it needs one."""
+        host, port = self._socket.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        return f"http://{shown}:{port}/" + ("" if self._token is None else f"?token={self._token}")
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _serve(self) -> None:
+        asyncio.run(self._serve_and_follow())
+
+    async def _serve_and_follow(self) -> None:
+        following = asyncio.create_task(self._watched.follow())
+        try:
+            await self._server.serve(sockets=[self._socket])
+        finally:
+            following.cancel()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise PortInUseError(
+            f"cannot listen on {host}:{port} for the page: {error.strerror or error}; choose another port, or 0 for any"
+            " that is free"
+        ) from error
+    return listening

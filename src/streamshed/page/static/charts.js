@@ -1,0 +1,96 @@
+// Charts over the time of the clock, by uPlot.
+
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+const clock = (seconds) => new Date(1000 * seconds).toLocaleTimeString();
+
+const PANELS = [
+  {
+    title: "Delay of answers, seconds",
+    series: [
+      ["delay", "late", (row) => row.delay_seconds],
+      ["two triggers", "gray", (row) => 2 * row.trigger_interval_seconds, [6, 4]],
+    ],
+  },
+  {
+    title: "Rows per second",
+    series: [
+      ["came", "orange", (row) => row.offered_rows / row.trigger_interval_seconds],
+      ["worked on", "blue", (row) => (row.offered_rows * row.work_share) / row.trigger_interval_seconds],
+    ],
+  },
+  {
+    title: "Time of a micro-batch, seconds",
+    series: [
+      ["took", "blue", (row) => row.processing_seconds],
+      ["expected", "orange", (row) => row.expected_seconds],
+      ["cannot be shed", "gray", (row) => row.unsheddable_seconds],
+      ["trigger", "late", (row) => row.trigger_interval_seconds, [6, 4]],
+    ],
+  },
+  {
+    title: "Kept, percent",
+    series: [
+      ["work done", "blue", (row) => 100 * row.work_share],
+      ["least sampling rate", "orange", (row) => 100 * row.sampling_rate],
+      ["exact answers", "good", (row) => (row.answers ? (100 * row.exact_answers) / row.answers : null)],
+    ],
+  },
+];
+
+export class Charts {
+  constructor(place) {
+    this.place = place;
+    this.plots = null;
+    new ResizeObserver(() => this.resize()).observe(place);
+  }
+
+  show(figures) {
+    this.plots ??= PANELS.map((panel) => this.plot(panel));
+    const times = figures.map((row) => row.started_at_seconds);
+    PANELS.forEach((panel, number) => {
+      const values = panel.series.map(([, , value]) => figures.map((row) => value(row) ?? null));
+      this.plots[number].setData([times, ...values]);
+    });
+  }
+
+  forget() {
+    this.plots?.forEach((plot) => plot.destroy());
+    this.place.replaceChildren();
+    this.plots = null;
+  }
+
+  resize() {
+    this.plots?.forEach((plot) => plot.setSize(this.size(plot.root.parentElement)));
+  }
+
+  size(box) {
+    return { width: Math.max(box.clientWidth - 20, 200), height: 200 };
+  }
+
+  plot(panel) {
+    const box = document.createElement("div");
+    box.className = "chart";
+    this.place.append(box);
+    const axis = { stroke: color("faint"), grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line") } };
+    const options = {
+      ...this.size(box),
+      title: panel.title,
+      cursor: { sync: { key: "time" } },
+      scales: { y: { range: (_, __, most) => [0, (most || 1) * 1.05] } },
+      axes: [{ ...axis, values: (_, times) => times.map(clock), space: 90 }, { ...axis, size: 64 }],
+      series: [
+        { label: "at", value: (_, seconds) => (seconds === null ? "–" : clock(seconds)) },
+        ...panel.series.map(([label, name, , dash]) => ({
+          label,
+          dash,
+          stroke: color(name),
+          width: 1.5,
+          points: { show: false },
+          value: (_, value) => (value === null ? "–" : value.toLocaleString("en", { maximumSignificantDigits: 4 })),
+        })),
+      ],
+    };
+    return new uPlot(options, [[], ...panel.series.map(() => [])], box);
+  }
+}

@@ -1,0 +1,98 @@
+// The network as a graph in columns: a node stands right of its inputs. Laid out once for each network.
+
+const NS = "http://www.w3.org/2000/svg";
+const WIDTH = 250, HEIGHT = 34, GAP_X = 70, GAP_Y = 12, LETTERS = 36;
+
+let drawn = null;
+
+function make(name, attributes, ...children) {
+  const made = document.createElementNS(NS, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+function layout(network) {
+  const things = [
+    ...network.nodes.map((node) => ({
+      key: node.id,
+      address: node.address,
+      label: node.label,
+      kind: node.kind,
+      inputs: [...(node.input ? [node.input] : []), ...node.joins],
+    })),
+    ...network.queries.map((query) => ({
+      key: `query ${query.name}`,
+      address: query.name,
+      label: query.name,
+      kind: "query",
+      inputs: [query.node],
+    })),
+  ];
+  const places = new Map();
+  for (const thing of things) {
+    const depths = thing.inputs.map((input) => places.get(input).column + 1);
+    places.set(thing.key, { ...thing, column: Math.max(0, ...depths) });
+  }
+  // Leaves from top to bottom in the order of the tree; what has users stands between them.
+  const users = new Map();
+  for (const place of places.values()) {
+    for (const input of place.inputs) users.set(input, [...(users.get(input) ?? []), place.key]);
+  }
+  let next = 0;
+  const rowOf = (key) => {
+    const place = places.get(key);
+    if (place.row !== undefined) return place.row;
+    const below = users.get(key) ?? [];
+    place.row = below.length ? below.map(rowOf).reduce((sum, row) => sum + row, 0) / below.length : next++;
+    return place.row;
+  };
+  for (const place of places.values()) if (!place.inputs.length) rowOf(place.key);
+  return { places: [...places.values()], rows: next, columns: 1 + Math.max(...[...places.values()].map((p) => p.column)) };
+}
+
+function shortened(text) {
+  return text.length > LETTERS ? `${text.slice(0, LETTERS - 1)}…` : text;
+}
+
+function draw(container, network) {
+  const { places, rows, columns } = layout(network);
+  const at = new Map(places.map((p) => [p.key, { x: 10 + p.column * (WIDTH + GAP_X), y: 10 + p.row * (HEIGHT + GAP_Y) }]));
+  const width = columns * (WIDTH + GAP_X), height = rows * (HEIGHT + GAP_Y) + 20;
+  const svg = make("svg", { width, height, role: "img", "aria-label": "the operators and queries of the network" });
+  const parts = new Map();
+  for (const place of places) {
+    const { x, y } = at.get(place.key);
+    const arrows = place.inputs.map((input) => {
+      const from = at.get(input);
+      const x1 = from.x + WIDTH, y1 = from.y + HEIGHT / 2, y2 = y + HEIGHT / 2, middle = (x1 + x) / 2;
+      return make("path", { d: `M${x1},${y1} C${middle},${y1} ${middle},${y2} ${x},${y2}` });
+    });
+    const title = make("title", {}, place.label);
+    const text = make("text", { x: x + 8, y: y + 21 }, shortened(place.label));
+    const box = make("g", { class: place.kind }, make("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 4 }), text, title);
+    const rate = make("text", { class: "rate", x: x - 44, y: y + HEIGHT / 2 - 4 });
+    svg.append(...arrows, box, rate);
+    parts.set(place.key, { place, arrows, box, rate });
+  }
+  container.replaceChildren(svg);
+  return parts;
+}
+
+export function drawNetwork(container, network, latest) {
+  if (!network) {
+    container.textContent = "The checkpoint does not tell which network ran.";
+    return;
+  }
+  if (drawn?.network !== network) drawn = { network, parts: draw(container, network) };
+  const samplers = Object.assign({}, ...Object.values(latest).map((row) => row.samplers ?? {}));
+  const kept = Object.assign({}, ...Object.values(latest).map((row) => row.kept_shares ?? {}));
+  for (const { place, arrows, box, rate } of drawn.parts.values()) {
+    const share = samplers[place.address] ?? (place.kind === "query" ? kept[place.label] : undefined) ?? 1;
+    const isShed = share < 1;
+    box.setAttribute("class", isShed ? `${place.kind} shed` : place.kind);
+    arrows.forEach((arrow) => arrow.setAttribute("class", isShed ? "shed" : ""));
+    const text = isShed ? `${(100 * share).toPrecision(3)} %` : "";
+    if (rate.textContent !== text) rate.textContent = text;
+  }
+}

@@ -1,0 +1,91 @@
+"""A checkpoint as a run with a burst leaves it, as far as the page reads it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.spark.checkpoint.storage import NETWORK_FILE, Storage
+from streamshed.spark.loop.history import History
+
+START_SECONDS = 1_700_000_000.0
+
+
+def monitored(queries: int) -> QueryNetwork:
+    """So many queries over one stream; the first name is one that must not be taken for HTML."""
+    ticks = stream("ticks", rate(100), time="timestamp")
+    return network(
+        *(
+            ticks.filter(f"value > {number}").window("10 seconds").agg(n="count(*)").query(f"q{number}")
+            for number in range(queries)
+        )
+    )
+
+
+def row(number: int, asked: QueryNetwork, *, share: float = 1.0, **other: Any) -> dict[str, Any]:
+    """A row of the journal."""
+    names = [query.name for query in asked.queries]
+    sampler = asked.queries[0].node.path[1].address
+    return {
+        "micro_batch_id": number,
+        "started_at_seconds": START_SECONDS + 2 * number,
+        "reason": "within_budget" if share == 1 else "overload",
+        "explanation": "1.2 s of work for 1.6 s: everything is kept"
+        if share == 1
+        else "<b>4.8 s</b> of work for 1.6 s",
+        "missed_goals": "",
+        "shedding": share < 1,
+        "offered_rows": 1000 if share == 1 else 5000,
+        "admitted_rows": 1000,
+        "work_share": share,
+        "sampling_rate": share,
+        "budget_seconds": 1.6,
+        "unshed_seconds": 1.2 if share == 1 else 4.8,
+        "unsheddable_seconds": 0.5,
+        "expected_seconds": 1.2,
+        "processing_seconds": 1.25,
+        "trigger_interval_seconds": 2.0,
+        "delay_seconds": 3.25,
+        "clock": "time",
+        "answers": 10,
+        "exact_answers": 10 if share == 1 else 4,
+        "effective_sampling_rates": dict.fromkeys(names, share),
+        "expected_errors": dict.fromkeys(names, 0.0 if share == 1 else 0.034),
+        "kept_shares": {},
+        "samplers": {} if share == 1 else {sampler: share},
+        "gaps": 0,
+        "workers_running": None,
+        **other,
+    }
+
+
+class Recorded:
+    """A checkpoint that micro-batches are added to.
+
+    Args:
+        path: Its folder.
+        queries: How many there are.
+    """
+
+    def __init__(self, path: Path, queries: int = 3) -> None:
+        self.path, self.network = path, monitored(queries)
+        self._history = History(Storage.at(str(path)).below("time/journal"))
+        Storage.at(str(path)).write_text(NETWORK_FILE, self.network.render("json"))
+        self.count = 0
+
+    def add(self, micro_batches: int = 1, **row_settings: Any) -> None:
+        """Let micro-batches finish."""
+        for _ in range(micro_batches):
+            self._history.append(row(self.count, self.network, **row_settings))
+            self.count += 1
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """The rows of all segments."""
+    return [
+        json.loads(line) for file in sorted(path.glob("time/journal/*.jsonl")) for line in file.read_text().splitlines()
+    ]

@@ -1,0 +1,138 @@
+"""The page's server, asked as a browser asks it, and the page itself in a browser."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamshed.errors import PortInUseError
+from streamshed.page.serving import PageServer
+from tests.unit.page.recorded import Recorded
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    checkpoint = Recorded(tmp_path)
+    checkpoint.add(3)
+    checkpoint.add(2, share=0.25)
+    return checkpoint
+
+
+@pytest.fixture
+def server(recorded: Recorded) -> Iterator[PageServer]:
+    with PageServer(str(recorded.path)) as serving:
+        yield serving
+
+
+def get(url: str, **headers: str) -> tuple[int, bytes]:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20) as response:
+            return response.status, response.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read()
+
+
+def shown(server: PageServer) -> Any:
+    return json.loads(get(f"{server.url}shown.json")[1])
+
+
+def test_all_that_is_known_is_shown_at_first(server: PageServer, recorded: Recorded) -> None:
+    told = shown(server)
+    assert [figures["micro_batch_id"] for figures in told["figures"]["time"]] == list(range(5))
+    assert [query["name"] for query in told["network"]["queries"]] == ["q0", "q1", "q2"]
+    assert set(told["latest"]["time"]["samplers"]) <= {node["address"] for node in told["network"]["nodes"]}
+    assert told["headlines"]["time"]["state"] == "shedding"
+    assert told["checkpoint"] == str(recorded.path)
+
+
+def test_what_is_new_is_told_to_those_who_watch(server: PageServer, recorded: Recorded) -> None:
+    with urllib.request.urlopen(f"{server.url}events", timeout=20) as events:
+        assert events.readline() == b": hello\n"
+        recorded.add(1)
+        line = b""
+        while not line.startswith(b"data: "):
+            line = events.readline()
+    news = json.loads(line[len(b"data: ") :])
+    assert [figures["micro_batch_id"] for figures in news["new"]] == [5]
+    assert news["headlines"]["time"]["state"] == "good"
+
+
+def test_a_decision_is_told_as_the_journal_has_it(server: PageServer) -> None:
+    status, body = get(f"{server.url}decisions/time/4")
+    assert (status, json.loads(body)["explanation"]) == (200, "<b>4.8 s</b> of work for 1.6 s")
+    assert [get(f"{server.url}decisions/{place}")[0] for place in ("time/9", "other/1", "time/x")] == [404] * 3
+
+
+def test_the_bundle_has_what_helps_and_no_rows(server: PageServer) -> None:
+    with zipfile.ZipFile(io.BytesIO(get(f"{server.url}bundle.zip")[1])) as bundle:
+        assert set(bundle.namelist()) == {"journal.jsonl", "network.json", "versions.json"}
+        assert len(bundle.read("journal.jsonl").splitlines()) == 5
+        assert "pyspark" in json.loads(bundle.read("versions.json"))
+
+
+def test_files_outside_are_not_told(server: PageServer) -> None:
+    assert get(f"{server.url}static/page.js")[0] == 200
+    assert [get(f"{server.url}static/{path}")[0] for path in ("../app.py", "%2e%2e/app.py", "nothing")] == [404] * 3
+
+
+def test_other_names_of_the_machine_are_not_heeded(server: PageServer) -> None:
+    assert get(server.url, Host="rebound.example")[0] == 400
+
+
+def test_beyond_loopback_the_address_has_a_token(recorded: Recorded) -> None:
+    with PageServer(str(recorded.path), host="0.0.0.0") as serving:
+        address, token = serving.url.split("?token=")
+        address = address.replace("0.0.0.0", "127.0.0.1")
+        assert get(f"{address}shown.json")[0] == 403
+        assert get(f"{address}?token=guessed")[0] == 403
+        assert get(f"{address}shown.json", Cookie=f"streamshed_token={token}")[0] == 200
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(f"{address}?token={token}", timeout=20) as response:
+            assert response.url == address
+            assert b"<title>streamshed" in response.read()
+
+
+def test_before_the_first_micro_batch_it_waits(tmp_path: Path) -> None:
+    with PageServer(str(tmp_path / "checkpoint")) as serving:
+        assert serving.is_empty
+        assert shown(serving)["figures"] == {}
+        Recorded(tmp_path / "checkpoint").add(1)
+        with urllib.request.urlopen(f"{serving.url}events", timeout=20) as events:
+            while not events.readline().startswith(b"data: "):
+                pass
+        assert not serving.is_empty
+
+
+def test_a_port_in_use_is_told(recorded: Recorded) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(PortInUseError, match=f"cannot listen on 127.0.0.1:{port} for the page"):
+            PageServer(str(recorded.path), port=port)
+
+
+def test_a_browser_shows_it(server: PageServer) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("there is no browser: Debian's package chromium is")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", "--dump-dom"]
+    command = [browser, *options, f"{server.url}?still"]
+    page = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert "25 % of the work is done." in page
+    assert page.count("<canvas") == 4
+    assert page.count('class="query') == 3
+    assert "25.0 %</text>" in page  # the sampler's share, on its arrow
+    assert "&lt;b&gt;4.8 s&lt;/b&gt; of work" in page
+    assert "<b>" not in page

@@ -24,7 +24,7 @@ _NO_WINDOWS = {
     "session": "windows between pauses cannot be answered: their ends depend on every row",
     "session_window": "windows between pauses cannot be answered: their ends depend on every row",
 }
-_NAMED = {"size": "size", "slide": "slide", "offset": "offset"}
+_LENGTHS = ("size", "slide", "offset")
 
 
 def is_aggregating(select: Select, user_aggregates: Mapping[str, object]) -> bool:
@@ -87,7 +87,7 @@ class AggregateReader:
         aggregates: dict[str, Any] = {}
         for item in items:
             if not self._is_bound(item):
-                name = self._aggregate_name(item, groups)
+                name = self._aggregate_name(item)
                 if name in aggregates:
                     raise SqlRefusal(item.tokens, f'"{name}" is selected twice')
                 aggregates[name] = self._aggregate(item)
@@ -103,7 +103,8 @@ class AggregateReader:
     def _window(self, select: Select) -> tuple[dict[str, object] | None, list[Tokens]]:
         """The windows, and what else is grouped by."""
         call, groups = select.table.windows, []
-        for group in select.group:
+        for written in select.group:
+            group = _by_place(written, select.items)
             group_call = call_of(group)
             if group_call is None:
                 is_bound = unquoted_name(group) in BOUNDS or spelled(group) == "window"
@@ -129,13 +130,13 @@ class AggregateReader:
             raise SqlRefusal(call.lengths[-1], f"{call.function.text} takes {', '.join(order)} and no more")
         given = dict(zip(order, call.lengths, strict=False))
         for name, tokens in call.named.items():
-            if name not in _NAMED or name in given:
+            if name not in _LENGTHS or name in given:
                 raise SqlRefusal(tokens, f"{call.function.text} takes {', '.join(order)}")
             given[name] = tokens
         if "size" not in given or (function == "hop" and "slide" not in given):
             raise SqlRefusal([call.function], f"{call.function.text} takes {', '.join(order[:2])}, such as '1 minute'")
         window: dict[str, object] = {}
-        for key in ("size", "slide", "offset"):
+        for key in _LENGTHS:
             if key in given:
                 window[key] = length_of(given[key])
                 self.parts.mark((*self.keys, "window", key), given[key], "GROUP BY")
@@ -161,16 +162,8 @@ class AggregateReader:
         return {name: self.scope.expression(group)}
 
     def _selected(self, group: Tokens, items: Sequence[SelectItem]) -> SelectItem | None:
-        """The item that GROUP BY means: by its place, by what it computes, or by its name."""
-        if len(group) == 1 and group[0].text.isdigit():
-            place = int(group[0].text)
-            if not 1 <= place <= len(items):
-                raise SqlRefusal(group, f"there is no item {place} in the SELECT list")
-            return items[place - 1]
-        said = spelled(group)
-        same = [item for item in items if spelled(item.tokens) == said]
-        if not same and (column := self.scope.column(group)) is not None:
-            same = [item for item in items if self.scope.column(item.tokens) == column]
+        """The item that GROUP BY means: by what it computes, or by its name."""
+        same = [item for item in items if self.scope.spelled(item.tokens) == self.scope.spelled(group)]
         name = unquoted_name(group)
         if name is None or name.lower() in {column.lower() for column in self.scope.rows.columns or ()}:
             return next(iter(same), None)  # a column comes before an item of its name, as in Spark
@@ -186,18 +179,17 @@ class AggregateReader:
             raise SqlRefusal(item.tokens, f'answers tell it as "{bound}": leave AS {item.alias.text} out')
         return True
 
-    def _aggregate_name(self, item: SelectItem, groups: Sequence[Tokens]) -> str:
+    def _aggregate_name(self, item: SelectItem) -> str:
         if item.alias is not None:
             return name_of(item.alias)
         if self.scope.column(item.tokens) is not None and not calls(item.tokens, [*AGGREGATE_FUNCTIONS]):
-            grouped = f"it is grouped by {len(groups)} other" if groups else "nothing is grouped by it"
-            raise SqlRefusal(item.tokens, f"this is no aggregate, and {grouped}: add it to GROUP BY")
+            raise SqlRefusal(item.tokens, "this is no aggregate, and nothing is grouped by it: add it to GROUP BY")
         if len(item.tokens) == 1 and item.tokens[0].is_symbol("*"):
             raise SqlRefusal(item.tokens, "answers of windows have keys and aggregates: name them")
         raise SqlRefusal(item.tokens, "an aggregate needs a name: write AS and one behind it")
 
     def _aggregate(self, item: SelectItem) -> Any:
-        if any(token.is_word("over") and not token.is_symbol(".") for token in item.tokens):
+        if any(token.is_word("over") for token in item.tokens):
             raise SqlRefusal(
                 item.tokens, "functions OVER windows see rows one after the other: GROUP BY a window instead"
             )
@@ -250,6 +242,16 @@ def answered(scope: Scope, node: str, body: Mapping[str, Any]) -> Scope:
     columns = (*bounds, *keys, *body["aggregates"])
     rows = replace(scope.rows, node=node, columns=columns, times=frozenset({bounds[0]}), visible=None, aggregate=body)
     return Scope(scope.source, rows, {})
+
+
+def _by_place(group: Tokens, items: Sequence[SelectItem]) -> Tokens:
+    """What is grouped by: the item of a place in the SELECT list, where a number says which."""
+    if len(group) > 1 or not group[0].text.isdigit():
+        return group
+    place = int(group[0].text)
+    if not 1 <= place <= len(items):
+        raise SqlRefusal(group, f"there is no item {place} in the SELECT list")
+    return items[place - 1].tokens
 
 
 def _bound_of(tokens: Tokens) -> str | None:

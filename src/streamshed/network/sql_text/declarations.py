@@ -30,12 +30,10 @@ class Declared:
     Attributes:
         columns: The names of its columns, in order; None: only its files tell them.
         time: Its event time, spelled; None: a relation, which has none.
-        is_relation: Whether it is stored.
     """
 
     columns: tuple[str, ...] | None
     time: str | None
-    is_relation: bool = False
 
 
 def read_stream(parts: DocumentParts, name: str, cursor: SqlCursor) -> Declared:
@@ -102,10 +100,10 @@ def read_table(parts: DocumentParts, name: str, cursor: SqlCursor) -> Declared:
     if "path" not in body:
         raise SqlRefusal((), "where it is stored is missing: WITH (path = 'hosts.parquet')")
     parts.parts["relations"][name] = body
-    return Declared(tuple(_columns(columns)) or None, None, is_relation=True)
+    return Declared(tuple(_columns(columns)) or None, None)
 
 
-def read_function(cursor: SqlCursor) -> dict[str, str]:
+def read_function(parts: DocumentParts, cursor: SqlCursor) -> dict[str, str]:
     """Read what follows CREATE FUNCTION and its name: `RETURNS double AS 'module:function'`.
 
     Returns:
@@ -114,9 +112,11 @@ def read_function(cursor: SqlCursor) -> dict[str, str]:
     cursor.expect("returns")
     kind = cursor.until("as")
     cursor.expect("as")
+    if not kind:
+        raise SqlRefusal(cursor.rest[:1], "the type of what it returns is missing: RETURNS double AS 'module:function'")
     place = cursor.string("where it is, such as 'module:function',")
     cursor.expect_end()
-    return {"function": place, "returns": " ".join(token.text for token in kind)}
+    return {"function": place, "returns": parts.columns(kind)}
 
 
 def read_setting(parts: DocumentParts, cursor: SqlCursor) -> None:

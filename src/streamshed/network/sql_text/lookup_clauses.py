@@ -85,8 +85,10 @@ class LookupReader:
             raise SqlRefusal(part, "a subquery in WHERE is column IN (SELECT key FROM relation)")
         select = read_whole_select(cursor.parenthesized())
         cursor.expect_end()
-        source, key = select.table.source, scope.column(select.items[0].tokens[-1:])
-        if isinstance(source, Select) or len(select.items) > 1 or select.where or select.joins or key is None:
+        source, key = select.table.source, _column_of(select.items[0].tokens)
+        others = (select.where, select.joins, select.group, select.having, select.views, select.table.windows)
+        is_plain = not any(others)
+        if isinstance(source, Select) or len(select.items) > 1 or key is None or not is_plain:
             raise SqlRefusal(part, "a subquery in WHERE selects one column of a relation")
         relation = relations.get(name_of(source).lower())
         if relation is None:
@@ -102,7 +104,10 @@ class LookupReader:
         """The key: columns of the relation by columns of the rows; what else ON says is left for WHERE."""
         on: dict[str, str] = {}
         if join.using:
-            on = {name: name for part in SqlCursor(join.on).listed() if (name := unquoted_name(part)) is not None}
+            for part in SqlCursor(join.on, join.tokens).listed():
+                if (name := unquoted_name(part)) is None:
+                    raise SqlRefusal(part, "USING lists columns that both sides have")
+                on[name] = name
         for part in [] if join.using else conjuncts_of(join.on):
             key = self._key(part, scope, called.lower(), declared)
             if key is not None and key[0] not in on:
@@ -151,6 +156,12 @@ def _called(join: JoinClause) -> str | None:
     """What the table of a join is called, in lower case."""
     name = join.table.alias or join.table.source
     return None if isinstance(name, Select) else name_of(name).lower()
+
+
+def _column_of(tokens: Tokens) -> str | None:
+    """The column that an item is, behind its table's name or alone; None: it is something else."""
+    is_qualified = len(tokens) == 3 and tokens[1].is_symbol(".")
+    return unquoted_name(tokens[2:] if is_qualified else tokens)
 
 
 def _renamed(columns: Mapping[str, str]) -> Naming:

@@ -52,6 +52,7 @@ class Scope:
         names: What a qualified column is called in them, by qualifier in lower case.
         relations: The relations that were looked up in, by qualifier: the columns that are added; None: all.
         called: What the table of FROM is called, as written; empty: it has no name.
+        is_paired: Whether the rows are pairs of rows of two streams, joined in this SELECT.
     """
 
     source: str
@@ -59,6 +60,7 @@ class Scope:
     names: dict[str, Naming]
     relations: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     called: str = ""
+    is_paired: bool = False
 
     def text(self, tokens: Sequence[Token]) -> str:
         """The text of an expression as it was written, but for qualifiers of columns."""
@@ -82,6 +84,10 @@ class Scope:
                     raise SqlRefusal(tokens, f'the column "{name}" is not among those selected before', near_miss)
         return text
 
+    def spelled(self, tokens: Sequence[Token]) -> str:
+        """The one spelling of an expression, for comparing."""
+        return spelled(tokens_of(self.text(tokens)))
+
     def column(self, tokens: Sequence[Token]) -> str | None:
         """The column that an expression is, as the rows call it; None: it is something else."""
         if len(tokens) == 1 and is_name(tokens[0]):
@@ -103,7 +109,7 @@ class Scope:
 
 def is_time(tokens: Sequence[Token], scope: Scope) -> bool:
     """Whether an expression is the event time of a scope's rows, as far as that is known."""
-    return not scope.rows.times or spelled(tokens_of(scope.text(tokens))) in scope.rows.times
+    return not scope.rows.times or scope.spelled(tokens) in scope.rows.times
 
 
 def qualified_with(qualifier: str, clauses: Iterable[Sequence[Token]]) -> dict[str, str]:

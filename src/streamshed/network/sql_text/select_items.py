@@ -10,7 +10,7 @@ from streamshed.network.sql_text.document_parts import DocumentParts
 from streamshed.network.sql_text.row_scope import Scope, SelectedRows
 from streamshed.network.sql_text.select_syntax import Select, SelectItem
 from streamshed.network.sql_text.sql_cursor import SqlCursor
-from streamshed.network.sql_text.sql_tokens import SqlRefusal, name_of, spelled, tokens_of
+from streamshed.network.sql_text.sql_tokens import SqlRefusal, name_of
 
 
 def read_items(
@@ -50,7 +50,7 @@ def read_items(
             raise SqlRefusal(item.tokens, f'"{called}" is selected twice')
         if column is None or column.lower() != called.lower():
             computed[called] = item
-            if spelled(tokens_of(scope.text(item.tokens))) in scope.rows.times:
+            if scope.spelled(item.tokens) in scope.rows.times:
                 times.add(called.lower())
         else:
             scope.expression(item.tokens)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,8 +16,9 @@ from streamshed.network.sql_text.lookup_clauses import LookupReader
 from streamshed.network.sql_text.row_scope import Naming, Scope, SelectedRows
 from streamshed.network.sql_text.select_items import read_items
 from streamshed.network.sql_text.select_syntax import JoinClause, Select, TableReference
-from streamshed.network.sql_text.sql_cursor import conjuncts_of
+from streamshed.network.sql_text.sql_cursor import SqlCursor, conjuncts_of
 from streamshed.network.sql_text.sql_tokens import SqlRefusal, name_of
+from streamshed.network.sql_text.statement_values import Tokens
 from streamshed.network.words.document_problem import Keys
 
 _HAVING = (
@@ -96,9 +97,8 @@ class SelectReader:
         if not select.having:
             return answers.rows
         text = having_text(select.having, select, self.parts.source)
-        return replace(
-            answers.rows, node=self._filter(name, answers.rows.node, text, select.having, "HAVING"), aggregate=None
-        )
+        chosen = self._add_filter(name, node, text, select.having, "HAVING")
+        return replace(answers.rows, node=chosen, aggregate=None)
 
     def _within(self, select: Select, name: str) -> SelectReader:
         """A reader that knows the views of WITH, too."""
@@ -117,10 +117,14 @@ class SelectReader:
         scope = self._table(name, select.table)
         lookups = LookupReader(self.parts, name, select)
         for join in select.joins:
+            if join.table.windows is not None:
+                raise SqlRefusal(join.table.windows.tokens, "windows are aggregated before they are joined: in a view")
             relation = self._relation(join.table)
             if relation is not None:
                 lookups.join(scope, join, *relation)
             else:
+                if lookups.predicates:
+                    self._narrow(scope, self._filter(name, scope, lookups.predicates, "ON"))
                 scope = self._pairs(name, scope, join, settings, stream)
                 lookups = LookupReader(self.parts, name, select)
         parts = conjuncts_of(select.where) if select.where else []
@@ -128,14 +132,21 @@ class SelectReader:
         if predicates and predicates == parts:
             predicates = [select.where]
         if predicates:
-            text = " AND ".join(scope.expression(part) for part in predicates)
-            self._narrow(scope, self._filter(name, scope.rows.node, text, predicates[0], "WHERE"))
+            self._narrow(scope, self._filter(name, scope, predicates, "WHERE"))
         for part in parts:
             if lookups.is_subquery(part):
                 lookups.member(scope, part, self.relations)
         return scope
 
-    def _filter(self, name: str, node: str, text: str, tokens: tuple[Token, ...], clause: str) -> str:
+    def _filter(self, name: str, scope: Scope, predicates: Sequence[Tokens], clause: str) -> str:
+        """Keep the rows for which all of some predicates are true."""
+        texts = [scope.expression(part) for part in predicates]
+        if len(texts) > 1:  # an OR binds less than the AND between them
+            is_alternative = [SqlCursor(part).until("or") != part for part in predicates]
+            texts = [f"({text})" if either else text for text, either in zip(texts, is_alternative, strict=True)]
+        return self._add_filter(name, scope.rows.node, " AND ".join(texts), predicates[0], clause)
+
+    def _add_filter(self, name: str, node: str, text: str, tokens: Tokens, clause: str) -> str:
         operator = self.parts.fresh_name(name)
         self.parts.mark(("operators", operator, "filter"), tokens, clause)
         return self.parts.add_operator(operator, {"from": node, "filter": text})
@@ -144,6 +155,8 @@ class SelectReader:
         scope.rows = replace(scope.rows, node=node, aggregate=None)
 
     def _table(self, name: str, table: TableReference) -> Scope:
+        if table.version:
+            raise SqlRefusal(table.version, "FOR SYSTEM_TIME is for relations: rows of streams are joined near in time")
         if isinstance(table.source, Select):
             rows = self._rows(self.parts.fresh_name(name), table.source, {}, stream=None)
             called = table.alias
@@ -189,6 +202,8 @@ class SelectReader:
         """A join of two streams: a stream of its own, whose columns begin with the names of the sides."""
         if join.kind != "inner":
             raise SqlRefusal(join.tokens, "streams are joined by JOIN: it gives the pairs")
+        if left.is_paired:
+            raise SqlRefusal(join.tokens, "the sides of a join are no joins themselves: two streams can be joined")
         right = self._table(name, join.table)
         if not left.called or not right.called or left.names.keys() & right.names.keys():
             raise SqlRefusal(join.tokens, "both sides of a join need names of their own: add AS and one to each")
@@ -210,10 +225,9 @@ class SelectReader:
         names = {alias: _prefixed(first, naming) for alias, naming in left.names.items()}
         names |= {alias: _prefixed(second, naming) for alias, naming in right.names.items()}
         rows = _paired(operator, left, right, (first, second), str(settings.get("time", "time")))
-        scope = Scope(left.source, rows, names)
+        scope = Scope(left.source, rows, names, is_paired=True)
         if condition.rest:
-            text = " AND ".join(scope.expression(part) for part in condition.rest)
-            self._narrow(scope, self._filter(name, operator, text, condition.rest[0], "ON"))
+            self._narrow(scope, self._filter(name, scope, condition.rest, "ON"))
         return scope
 
 

@@ -53,11 +53,13 @@ class TableReference:
         source: A name, or a SELECT in parentheses.
         alias: The name given to it; None: none.
         windows: The call of TUMBLE or HOP around it: its name, and its arguments behind the table; None: none.
+        version: FOR SYSTEM_TIME AS OF, if that is said.
     """
 
     source: Token | Select
     alias: Token | None
     windows: WindowCall | None = None
+    version: Tokens = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +221,12 @@ def _table(cursor: SqlCursor) -> TableReference:
             windowed = _table_function(cursor)
         return TableReference(windowed.source, _alias(cursor), windowed.windows)
     name = cursor.name("a stream, view or relation")
+    before = cursor.rest
     if cursor.take("for"):
         cursor.expect("system_time", "as", "of")
         cursor.until("as", *_ENDS)
-    return TableReference(name, _alias(cursor))
+    version = before[: len(before) - len(cursor.rest)]
+    return TableReference(name, _alias(cursor), version=version)
 
 
 def _alias(cursor: SqlCursor) -> Token | None:
@@ -242,18 +246,16 @@ def _table_function(cursor: SqlCursor) -> TableReference:
         raise SqlRefusal([function], "rows come from a stream, a view, or TUMBLE or HOP of one")
     arguments = cursor.parenthesized()
     positional, named = _arguments(arguments)
-    table = named.pop("data", positional[0] if positional else ())
-    rest = positional[1:] if positional and "data" not in named else positional
+    table = named.pop("data") if "data" in named else positional.pop(0) if positional else ()
     inner = SqlCursor(table, [function])
     inner.take("table")
     source: Token | Select
     source = read_whole_select(inner.parenthesized()) if inner.is_at_symbol("(") else inner.name("a stream or view")
     inner.expect_end()
-    time = named.pop("timecol", rest[0] if rest else ())
-    lengths = tuple(rest[1:])
+    time = named.pop("timecol") if "timecol" in named else positional.pop(0) if positional else ()
     if len(time) > 2 and time[0].is_word("descriptor"):
         time = time[2:-1]
-    return TableReference(source, None, WindowCall(function, time, lengths, named, (function,)))
+    return TableReference(source, None, WindowCall(function, time, tuple(positional), named, (function,)))
 
 
 def _arguments(cursor: SqlCursor) -> tuple[list[Tokens], dict[str, Tokens]]:

@@ -198,6 +198,9 @@ def conjuncts_of(tokens: Sequence[Token]) -> list[tuple[Token, ...]]:
         [5, 5]
         >>> [len(part) for part in conjuncts_of(tokens_of("a AND b OR c"))]
         [5]
+
+    Raises:
+        SqlRefusal: Nothing stands beside an AND.
     """
     cursor, parts, betweens = SqlCursor(tokens), [list[Token]()], 0
     while cursor.peek() is not None:
@@ -214,6 +217,8 @@ def conjuncts_of(tokens: Sequence[Token]) -> list[tuple[Token, ...]]:
             continue
         betweens -= token.is_word("and")
         parts[-1].append(cursor.advance())
+    if not all(parts):
+        raise SqlRefusal(tokens, "a predicate is missing beside an AND")
     return [tuple(part) for part in parts]
 
 

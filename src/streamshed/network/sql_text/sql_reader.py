@@ -126,6 +126,8 @@ class _StatementReader:
         check_closed(statement.tokens)
         if not statement.tokens:
             raise SqlRefusal(statement.hint, "this hint stands behind all statements: put it before the ; of its query")
+        if statement.hint and not any(cursor.is_at("create", kind) for kind in ("view", "query")):
+            raise SqlRefusal(statement.hint, "this hint is about no query: put it into one, or on the line before it")
         if cursor.take("set"):
             read_setting(self.parts, cursor)
             return []
@@ -141,10 +143,11 @@ class _StatementReader:
     def _declare(self, head: _Head) -> None:
         if head.kind == "function":
             functions = self._selects.user_aggregates if head.is_aggregate else self._selects.functions
-            functions[head.name.lower()] = read_function(head.cursor)
+            functions[head.name.lower()] = read_function(self.parts, head.cursor)
         elif head.kind == "table":
-            self._selects.relations[head.name.lower()] = (head.name, Declared(None, None, is_relation=True))
-            self._selects.relations[head.name.lower()] = (head.name, read_table(self.parts, head.name, head.cursor))
+            relations = self._selects.relations
+            relations[head.name.lower()] = (head.name, Declared(None, None))  # what is known where it has problems
+            relations[head.name.lower()] = (head.name, read_table(self.parts, head.name, head.cursor))
         else:
             self._selects.views[head.name.lower()] = None
             declared = read_stream(self.parts, head.name, head.cursor)
@@ -237,7 +240,7 @@ class _StatementReader:
         self.parts.taken.add(name.lower())
         columns = None if source.columns is None else tuple(_names(source))
         if isinstance(source, Relation):
-            self._selects.relations[name.lower()] = (name, Declared(columns, None, is_relation=True))
+            self._selects.relations[name.lower()] = (name, Declared(columns, None))
             self.parts.parts["relations"][name] = {}
             self.parts.findings.unusable.add(("relations", name))
         else:

@@ -103,6 +103,30 @@ def test_windows_are_the_same_in_every_way_of_writing_them(windows: str) -> None
 
 
 @pytest.mark.parametrize(
+    "keys",
+    [
+        "src_host, size div 2",
+        "1, 3",
+        "3, 1",
+        "src_host, half",
+        "p.src_host, p.size DIV 2",
+        "2, 3, 1",
+        "window_start, 1, 3",
+    ],
+)
+def test_what_is_grouped_by_is_named_by_column_expression_name_or_place(keys: str) -> None:
+    asked = query(
+        "CREATE QUERY q AS SELECT src_host, window_start, size div 2 AS half, count(*) AS n"
+        f" FROM TUMBLE(packets, ts, '1 minute') p GROUP BY {keys}"
+    )
+    assert asked.aggregate is not None
+    assert {key.name: key.expression.canonical for key in asked.aggregate.keys} == {
+        "src_host": "src_host",
+        "half": "size div 2",
+    }
+
+
+@pytest.mark.parametrize(
     ("near", "within"),
     [
         ("r.ts BETWEEN l.ts - INTERVAL '5' SECOND AND l.ts + INTERVAL '1' MINUTE", ("1 minute", "5 seconds")),
@@ -119,6 +143,27 @@ def test_nearness_in_time_says_how_long_rows_wait(near: str, within: tuple[str, 
     """
     pairs = PACKETS.join(PACKETS, on={"src_port": "dest_port"}, within=within, name="pairs", prefixes=["l_", "r_"])
     assert query(sql) == pairs.filter("l_size > 3").query("q", mode="exact")
+
+
+def test_predicates_of_on_and_where_are_all_asked_for() -> None:
+    sql = """
+    CREATE QUERY q AS SELECT * FROM packets p JOIN hosts h ON p.src_host = h.host AND p.size > 3
+    WHERE p.proto = 6 OR p.proto = 17
+    """
+    assert str(query(sql).rows) == "filter p.size > 3 AND (p.proto = 6 OR p.proto = 17)".replace("p.", "")
+
+
+def test_what_on_says_of_a_lookup_holds_before_a_join_of_streams() -> None:
+    sql = """
+    CREATE VIEW pairs AS
+    SELECT * FROM packets p JOIN hosts h ON p.src_host = h.host AND p.size > 3
+      JOIN packets q ON p.src_port = q.dest_port AND q.ts BETWEEN p.ts AND p.ts + INTERVAL '1' MINUTE;
+    CREATE QUERY q AS SELECT * FROM pairs ON OVERLOAD KEEP EXACT
+    """
+    left = PACKETS.lookup(HOSTS, on={"src_host": "host"}).filter("size > 3")
+    within = ("1 minute", "0 seconds")
+    pairs = left.join(PACKETS, on={"src_port": "dest_port"}, within=within, name="pairs", prefixes=["p_", "q_"])
+    assert query(sql) == pairs.query("q", mode="exact")
 
 
 def test_the_time_of_pairs_is_the_later_of_both() -> None:

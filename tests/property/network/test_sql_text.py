@@ -20,7 +20,7 @@ from tests.unit.network.document.test_validation_of_anything import DOCUMENT, EX
 
 SCHEMA = (
     "ts timestamp, host string, size int, `odd name` double, `limit` int, tags array<string>,"
-    " weights map<string,double>, inner struct<size: int, group: string>"
+    " weights map<string,double>, inner struct<size: int, group: string>, hosts struct<size: int>"
 )
 PREDICATES = (
     *(
@@ -32,6 +32,7 @@ PREDICATES = (
     *(
         "CASE WHEN size > 3 THEN host = 'b' ELSE true END",
         "inner.size > 2",
+        "hosts.size > 2",
         "extract(year FROM ts) = 2024",
         "(size) > (3)",
     ),

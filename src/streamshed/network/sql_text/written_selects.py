@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+from streamshed.network.sql.sql_syntax import Token, TokenKind
 from streamshed.network.sql_text.sql_tokens import is_name, name_of, tokens_of
 from streamshed.network.sql_text.written_values import identifier, literal
 
@@ -24,6 +25,8 @@ _STOPS = (
 """Words that end a clause where they stand outside parentheses."""
 
 _NUMBER = re.compile(r"[0-9]+")
+_LONGEST_LINE = 100
+_END = Token(TokenKind.SYMBOL, ";", -1, -1)
 
 
 def clause(text: str, *stops: str) -> str:
@@ -44,56 +47,33 @@ def clause(text: str, *stops: str) -> str:
 
 @dataclass
 class Block:
-    """One SELECT, as far as it is written.
+    """What one SELECT says.
 
     Attributes:
         table: The stream or view of FROM.
-        joins: Its JOINs.
+        lookups: The lookups and semijoins of its JOINs.
         where: The predicate; None: all rows.
-        items: The SELECT list.
+        items: What the SELECT list computes.
         group: What GROUP BY lists.
-        added: The items of relations, of which some columns are added; they need all of them listed.
-        texts: The expressions in it, in which a name of a table must not be misread.
-        called: What tables are called.
+        texts: The expressions in it, in which no name of a table may be misread.
     """
 
     table: str
-    joins: list[str] = field(default_factory=list)
+    lookups: list[Body] = field(default_factory=list)
     where: str | None = None
     items: list[str] = field(default_factory=list)
     group: list[str] = field(default_factory=list)
-    added: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    called: list[str] = field(default_factory=list)
 
-    def call(self, name: str, texts: Iterable[str] = ()) -> str:
-        """What a table is called: its name, if nothing else is called so, nor read so in its expressions."""
-        taken = {other.lower() for other in self.called}
-        for text in (*self.texts, *texts):
-            tokens = tokens_of(text)
-            taken |= {name_of(a).lower() for a, b in pairwise(tokens) if is_name(a) and b.is_symbol(".")}
-        called, number = name, 1
-        while called.lower() in taken:
-            number += 1
-            called = f"{name}_{number}"
-        self.called.append(called)
-        return called
 
-    def text(self) -> str:
-        """The SELECT."""
-        base = self.call(self.table)
-        source = identifier(self.table) + ("" if base == self.table else f" AS {identifier(base)}")
-        stars = (
-            [f"{identifier(base)}.*", *self.added]
-            if any("." in item and not item.endswith(".*") for item in self.added)
-            else ["*"]
-        )
-        listed = self.items if self.group else [*stars, *self.items]
-        lines = [f"SELECT {', '.join(listed)}", f"FROM {source}", *self.joins]
-        lines += [f"WHERE {self.where}"] if self.where else []
-        lines += [f"GROUP BY {', '.join(self.group)}"] if self.group else []
-        short = " ".join(lines)
-        return short if len(short) <= 100 and not self.group else "\n".join(lines)
+def _table(name: str, taken: set[str]) -> tuple[str, str]:
+    """A table and what it is called: by its name, if nothing else is, nor read so in an expression."""
+    called, number = name, 1
+    while called.lower() in taken:
+        number += 1
+        called = f"{name}_{number}"
+    taken.add(called.lower())
+    return identifier(name) + ("" if called == name else f" AS {identifier(called)}"), identifier(called)
 
 
 @dataclass(frozen=True)
@@ -118,13 +98,13 @@ class SelectWriter:
 
     def view(self, name: str) -> str:
         """The SELECT of an operator, other than a join."""
-        return self._block(self.operators[name]).text()
+        return self._text(self._block(self.operators[name]))
 
     def query(self, body: Body) -> str:
         """The SELECT of a query."""
         if "aggregates" in body:
-            return self._block(body).text()
-        return self._input(body).text()
+            return self._text(self._block(body))
+        return self._text(self._input(body))
 
     def join(self, body: Body) -> tuple[dict[str, Any], str]:
         """The settings of a join of streams, and its SELECT."""
@@ -161,8 +141,8 @@ class SelectWriter:
                 block.items.append(f"{called} AS {identifier(into)}")
             case {"aggregates": aggregates}:
                 self._aggregate(block, body, aggregates)
-            case {"lookup": relation} | {"semijoin": relation}:
-                self._lookup(block, body, relation)
+            case {"lookup": _} | {"semijoin": _}:
+                block.lookups.append(body)
         return block
 
     def _input(self, body: Body) -> Block:
@@ -173,21 +153,42 @@ class SelectWriter:
             return Block(self.names.get(name, name))
         return self._block(above)
 
-    def _lookup(self, block: Block, body: Body, relation: str) -> None:
-        pairs = pairs_of(body["on"])
-        called = block.call(relation) if "lookup" in body else relation
-        table = identifier(relation) + ("" if called == relation else f" AS {identifier(called)}")
+    def _text(self, block: Block) -> str:
+        tokens = [token for text in block.texts for token in (*tokens_of(text), _END)]
+        taken = {name_of(a).lower() for a, b in pairwise(tokens) if is_name(a) and b.is_symbol(".")}
+        source, base = _table(block.table, taken)
+        joins, added = [], []
+        for body in block.lookups:
+            join, columns = self._join(body, taken)
+            joins.append(join)
+            added += columns
+        is_partial = any(not column.endswith(".*") for column in added)
+        stars = [f"{base}.*", *added] if is_partial else ["*"]
+        lines = [
+            f"SELECT {', '.join(block.items if block.group else [*stars, *block.items])}",
+            f"FROM {source}",
+            *joins,
+        ]
+        lines += [f"WHERE {block.where}"] if block.where else []
+        lines += [f"GROUP BY {', '.join(block.group)}"] if block.group else []
+        short = " ".join(lines)
+        return short if len(short) <= _LONGEST_LINE and not block.group else "\n".join(lines)
+
+    def _join(self, body: Body, taken: set[str]) -> tuple[str, list[str]]:
+        """The JOIN of a lookup or semijoin, and the items that say which columns it adds."""
+        relation, pairs = body.get("lookup") or body["semijoin"], pairs_of(body["on"])
+        table, called = _table(relation, taken) if "lookup" in body else (identifier(relation), identifier(relation))
         kind = "JOIN" if "lookup" in body else "LEFT ANTI JOIN" if body.get("negate") else "LEFT SEMI JOIN"
         if all(ours == theirs for ours, theirs in pairs):
-            block.joins.append(f"{kind} {table} USING ({', '.join(identifier(ours) for ours, _ in pairs)})")
+            join = f"{kind} {table} USING ({', '.join(identifier(ours) for ours, _ in pairs)})"
         else:
-            keys = [f"{identifier(ours)} = {identifier(called)}.{identifier(theirs)}" for ours, theirs in pairs]
-            block.joins.append(f"{kind} {table} ON {' AND '.join(keys)}")
-        if "lookup" in body:
-            added = body.get("columns")
-            is_all = _adds_all(body, self.relations.get(relation))
-            named = [f"{identifier(called)}.{identifier(column)}" for column in added or ()]
-            block.added += [f"{identifier(called)}.*"] if is_all else named
+            keys = [f"{identifier(ours)} = {called}.{identifier(theirs)}" for ours, theirs in pairs]
+            join = f"{kind} {table} ON {' AND '.join(keys)}"
+        if "lookup" not in body:
+            return join, []
+        if _adds_all(body, self.relations.get(relation)):
+            return join, [f"{called}.*"]
+        return join, [f"{called}.{identifier(column)}" for column in body["columns"]]
 
     def _aggregate(self, block: Block, body: Body, aggregates: Mapping[str, Any]) -> None:
         window, time = body["window"], self.times[body["from"]]

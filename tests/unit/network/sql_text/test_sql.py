@@ -250,3 +250,15 @@ def test_a_stream_along_numbers_has_a_watermark_in_numbers() -> None:
     last = trades.window(1000, every=100).agg(mean="avg(price)").query("last")
     hundred = trades.window("100 rows", every="10 rows").agg(mean="avg(price)").query("hundred")
     assert parse_network(sql, language=Language.SQL).network == ss.network(last, hundred)
+
+
+def test_a_column_with_the_name_of_a_relation_is_written_so_that_it_is_not_misread() -> None:
+    flows = ss.stream(
+        "flows", ss.folder("/data", "parquet", schema="ts timestamp, host string, hosts struct<size: int>"), time="ts"
+    )
+    known_hosts = Path(__file__).parents[4] / "examples" / "known_hosts.csv"
+    hosts = ss.relation("hosts", known_hosts, schema="host string, subnet string")
+    rows = flows.lookup(hosts, on="host").filter("hosts.size > 3 AND subnet = 'a'")
+    network = ss.network(rows.window("1 minute").agg(n="count(*)").query("q"))
+    assert "AS hosts_2" in network.to_sql()
+    assert parse_network(network.to_sql(), language=Language.SQL).network == network

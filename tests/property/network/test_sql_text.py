@@ -273,5 +273,9 @@ def test_damaged_sql_reads_as_a_network_or_has_problems_that_are_shown_where_the
     problems = read_document(text, folder=EXAMPLES, language=Language.SQL).problems
     for problem in problems:
         if problem.line is not None and problem.excerpt is not None and problem.column is not None:
-            assert problem.excerpt.splitlines()[0] == text.split("\n")[problem.line - 1].rstrip("\r")
-            assert set(problem.excerpt.splitlines()[1].lstrip()) == {"^"}
+            shown, marks = problem.excerpt.splitlines()
+            line, underline = text.split("\n")[problem.line - 1], marks.lstrip()
+            assert set(underline) == {"^"}
+            assert shown in line
+            underlined = shown[len(marks) - len(underline) : len(marks)]
+            assert line[problem.column - 1 :].startswith(underlined)

@@ -94,6 +94,8 @@ def sql(
     """
     if not is_text(text):
         raise InvalidDocumentError([DocumentProblem("document", text, "statements are SQL text")])
+    if not is_a(folder, str, os.PathLike):
+        raise InvalidDocumentError([DocumentProblem("folder", folder, "a folder is a path")])
     given = {} if sources is None else sources
     if not is_a(given, Mapping) or not all(is_a(source, Stream, Relation) for source in given.values()):
         says = "sources are streams and relations by name"

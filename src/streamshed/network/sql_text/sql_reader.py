@@ -115,6 +115,9 @@ class _StatementReader:
             self.parts.findings.unusable.add(keys)
         except SqlRefusal as refusal:
             self.parts.refuse(refusal, keys if part else (), statement.tokens or statement.hint)
+        except RecursionError:
+            deep = SqlRefusal(statement.tokens[:1], "it is nested too deeply")
+            self.parts.refuse(deep, keys if part else (), statement.tokens)
         else:
             return
         if part == "operators":

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 _NAMED = re.compile(r'(?:unknown [a-z ]*|column )"([^"]+)"')
+_LONGEST_LINE, _BEFORE = 160, 60
 _CHARACTER = re.compile(r"at character (\d+)")
 
 
@@ -25,7 +26,7 @@ class Excerpt:
 
 
 def excerpt(text: str, start: int, end: int) -> Excerpt:
-    r"""Show a place of a text; of several lines the first.
+    r"""Show a place of a text; of several lines the first, and of a long line a piece.
 
     Args:
         text: The text.
@@ -44,9 +45,11 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
     last = text.find("\n", start)
     line = text[first : len(text) if last < 0 else last].rstrip("\r")
     column = start - first
-    width = max(1, min(end, first + len(line)) - start)
-    blank = "".join("\t" if character == "\t" else " " for character in line[:column])
-    return Excerpt(text.count("\n", 0, start) + 1, column + 1, f"{line}\n{blank}{'^' * width}")
+    left_out = max(0, column - _BEFORE) if len(line) > _LONGEST_LINE else 0
+    shown = line[left_out : left_out + _LONGEST_LINE]
+    width = max(1, min(end - first, left_out + len(shown)) - column)
+    blank = "".join("\t" if character == "\t" else " " for character in shown[: column - left_out])
+    return Excerpt(text.count("\n", 0, start) + 1, column + 1, f"{shown}\n{blank}{'^' * width}")
 
 
 def narrowed(text: str, start: int, end: int, message: str) -> tuple[int, int]:

@@ -262,3 +262,11 @@ def test_a_column_with_the_name_of_a_relation_is_written_so_that_it_is_not_misre
     network = ss.network(rows.window("1 minute").agg(n="count(*)").query("q"))
     assert "AS hosts_2" in network.to_sql()
     assert parse_network(network.to_sql(), language=Language.SQL).network == network
+
+
+def test_what_is_nested_without_end_is_refused_and_the_rest_is_read() -> None:
+    deep = "SELECT * FROM (" * 500 + "SELECT * FROM packets" + ") AS p" * 500
+    with pytest.raises(InvalidDocumentError, match=r'^line 1, .*query "deep": it is nested too deeply') as failure:
+        ss.sql(f"CREATE QUERY deep AS {deep};\nCREATE QUERY q AS {COUNT}", sources=SOURCES)
+    assert len(failure.value.problems) == 1
+    assert max(map(len, str(failure.value).splitlines())) < 200

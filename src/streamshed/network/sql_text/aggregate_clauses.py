@@ -11,8 +11,8 @@ from streamshed.network.sql_text.document_parts import DocumentParts
 from streamshed.network.sql_text.row_scope import Scope, is_time
 from streamshed.network.sql_text.select_syntax import Select, SelectItem, WindowCall, call_of
 from streamshed.network.sql_text.sql_cursor import SqlCursor, unquoted_name
-from streamshed.network.sql_text.sql_tokens import SqlRefusal, name_of, spelled
-from streamshed.network.sql_text.statement_values import Tokens, length_of
+from streamshed.network.sql_text.sql_tokens import SqlRefusal, Tokens, name_of, spelled
+from streamshed.network.sql_text.statement_values import length_of
 from streamshed.network.sql_text.written_values import identifier
 from streamshed.network.words.document_problem import Keys
 from streamshed.network.words.function_names import AGGREGATE_FUNCTIONS

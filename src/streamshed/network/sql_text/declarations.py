@@ -9,8 +9,8 @@ from streamshed.errors import closest_name
 from streamshed.network.sql.sql_syntax import Token
 from streamshed.network.sql_text.document_parts import DocumentParts
 from streamshed.network.sql_text.sql_cursor import SqlCursor, unquoted_name
-from streamshed.network.sql_text.sql_tokens import SqlRefusal, name_of, spelled, tokens_of
-from streamshed.network.sql_text.statement_values import Tokens, settings_of, take_length
+from streamshed.network.sql_text.sql_tokens import SqlRefusal, Tokens, name_of, spelled, tokens_of
+from streamshed.network.sql_text.statement_values import settings_of, take_length
 from streamshed.network.words.keywords import our_word
 
 _SOURCE_KEYS = ("folder", "format", "options", "max_files_per_micro_batch")

@@ -9,8 +9,8 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.sql.sql_syntax import Token
 from streamshed.network.sql_text.row_scope import Scope, is_time
 from streamshed.network.sql_text.sql_cursor import SqlCursor, conjuncts_of
-from streamshed.network.sql_text.sql_tokens import SqlRefusal, is_name, name_of
-from streamshed.network.sql_text.statement_values import Tokens, take_length, take_value
+from streamshed.network.sql_text.sql_tokens import SqlRefusal, Tokens, is_name, name_of
+from streamshed.network.sql_text.statement_values import take_length, take_value
 from streamshed.network.words.duration import parse_duration
 
 _SOON = "1 second"

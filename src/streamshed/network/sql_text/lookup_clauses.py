@@ -13,8 +13,7 @@ from streamshed.network.sql_text.row_scope import Naming, Scope, qualified_with
 from streamshed.network.sql_text.select_items import star_of
 from streamshed.network.sql_text.select_syntax import JoinClause, Select, read_whole_select
 from streamshed.network.sql_text.sql_cursor import SqlCursor, conjuncts_of, unquoted_name
-from streamshed.network.sql_text.sql_tokens import SqlRefusal, name_of
-from streamshed.network.sql_text.statement_values import Tokens
+from streamshed.network.sql_text.sql_tokens import SqlRefusal, Tokens, name_of
 
 
 @dataclass

@@ -17,8 +17,7 @@ from streamshed.network.sql_text.row_scope import Naming, Scope, SelectedRows
 from streamshed.network.sql_text.select_items import read_items
 from streamshed.network.sql_text.select_syntax import JoinClause, Select, TableReference
 from streamshed.network.sql_text.sql_cursor import SqlCursor, conjuncts_of
-from streamshed.network.sql_text.sql_tokens import SqlRefusal, name_of
-from streamshed.network.sql_text.statement_values import Tokens
+from streamshed.network.sql_text.sql_tokens import SqlRefusal, Tokens, name_of
 from streamshed.network.words.document_problem import Keys
 
 _HAVING = (

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from streamshed.errors import closest_name
 from streamshed.network.sql.sql_syntax import Token, TokenKind
 from streamshed.network.sql_text.sql_cursor import SqlCursor
-from streamshed.network.sql_text.sql_tokens import SqlRefusal, is_name
-
-Tokens = tuple[Token, ...]
+from streamshed.network.sql_text.sql_tokens import SqlRefusal, Tokens, is_name
 
 WINDOW_FUNCTIONS = ("tumble", "hop", "cumulate", "session")
 _CLAUSES = ("from", "where", "group", "having")
@@ -122,7 +120,7 @@ class Select:
     where: Tokens = ()
     group: tuple[Tokens, ...] = ()
     having: Tokens = ()
-    views: tuple[tuple[Token, Select], ...] = field(default=())
+    views: tuple[tuple[Token, Select], ...] = ()
 
 
 def read_select(cursor: SqlCursor) -> Select:
@@ -301,7 +299,7 @@ def _join(cursor: SqlCursor) -> JoinClause | None:
     if not cursor.is_at("on") or cursor.is_at("on", "overload"):
         raise SqlRefusal(words, "a join needs a condition: ON a.column = b.column, or USING (column)")
     cursor.advance()
-    on = cursor.until(*(word for word in _ENDS if word not in {"from", "left", "right"}), "left")
+    on = cursor.until(*(word for word in _ENDS if word != "from"))
     if not on:
         raise SqlRefusal(words, "ON needs a condition")
     return JoinClause(kind, table, on, using=False, tokens=tuple(words))

@@ -138,12 +138,15 @@ class SqlCursor:
         """Take what comes before the first of some words outside brackets and CASE, or before a comma, or all."""
         first, depth = self._next, 0
         while (token := self.peek()) is not None:
-            is_field = self._next > first and self._tokens[self._next - 1].is_symbol(".")
-            if depth == 0 and not is_field and (token.is_word(*stops) or (commas and token.is_symbol(","))):
+            before = self._tokens[self._next - 1] if self._next > first else None
+            is_inner = before is not None and (  # a field, or IS DISTINCT FROM
+                before.is_symbol(".") or (before.is_word("distinct") and token.is_word("from"))
+            )
+            if depth == 0 and not is_inner and (token.is_word(*stops) or (commas and token.is_symbol(","))):
                 break
             if token.is_symbol(*_CLOSING) and depth == 0:
                 raise SqlRefusal([token], f'"{token.text}" closes nothing')
-            if not is_field:
+            if not is_inner:
                 depth += token.is_symbol(*_OPENING) or token.is_word("case")
                 depth -= depth > 0 and (token.is_symbol(*_CLOSING) or token.is_word("end"))
             self._next += 1

@@ -16,8 +16,16 @@ from streamshed.network.sql_text.row_scope import SelectedRows
 from streamshed.network.sql_text.select_reader import KnownProblem, SelectReader
 from streamshed.network.sql_text.select_syntax import Select, read_select
 from streamshed.network.sql_text.sql_cursor import SqlCursor, check_closed
-from streamshed.network.sql_text.sql_tokens import SqlRefusal, Statement, name_of, spelled, statements_of, tokens_of
-from streamshed.network.sql_text.statement_values import Tokens, settings_of
+from streamshed.network.sql_text.sql_tokens import (
+    SqlRefusal,
+    Statement,
+    Tokens,
+    name_of,
+    spelled,
+    statements_of,
+    tokens_of,
+)
+from streamshed.network.sql_text.statement_values import settings_of
 from streamshed.network.words.document_problem import Findings
 from streamshed.network.words.keywords import our_word
 

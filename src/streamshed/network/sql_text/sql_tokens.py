@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from streamshed.network.sql.sql_syntax import Token, TokenKind
+
+Tokens: TypeAlias = tuple[Token, ...]
 
 _PIECE = re.compile(
     r"""(?P<space>\s+)

@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 from streamshed.network.sql.sql_syntax import Token, TokenKind
 from streamshed.network.sql_text.sql_cursor import SqlCursor
-from streamshed.network.sql_text.sql_tokens import SqlRefusal, is_name, name_of, string_value
-
-Tokens = tuple[Token, ...]
+from streamshed.network.sql_text.sql_tokens import SqlRefusal, Tokens, is_name, name_of, string_value
 
 
 def take_length(cursor: SqlCursor) -> str | int:

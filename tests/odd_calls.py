@@ -115,6 +115,11 @@ def targets() -> tuple[Target, ...]:
             {"one": query, "max_depth": 1, "joins": False},
         ),
         Target("load_network", ss.load_network, {"path": "nothing.yaml"}),
+        Target(
+            "sql",
+            ss.sql,
+            {"text": "CREATE QUERY q AS SELECT * FROM events WHERE size > 1", "sources": {"events": events}},
+        ),
         Target("explain", ss.network(query).explain, {}),
         Target("overlap", overlap, {"left": "tags", "at_least": 1}),
         Target("inner_product", inner_product, {"left": "w", "at_least": 1.0}),

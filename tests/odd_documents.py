@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from streamshed.errors import StreamshedError
-from streamshed.network.document.document import parse_network
+from streamshed.network.document.document import Language, parse_network
 from streamshed.network.document.yaml_text import read_yaml, write_yaml
 from tests.odd_calls import MOST_SAID
 
@@ -40,6 +40,37 @@ ODD_TEXTS = (
         "9" * 4_400,
     ),
 )
+ODD_STATEMENTS = (
+    *(
+        ";",
+        "(",
+        ")",
+        "`",
+        "--",
+        "/*",
+        "/*+",
+        "-- streamshed: ",
+        "SELECT",
+        " FROM ",
+        "''",
+        "CASE",
+        " AND ",
+        " AS ",
+        ".*",
+        ",",
+    ),
+    *(
+        "FROM (SELECT * " * 400,
+        "(" * 3_000,
+        "x" * 100_000,
+        " AND x" * 500,
+        "INTERVAL '1' ",
+        "ON OVERLOAD ",
+        "1e400",
+        "\\",
+    ),
+)
+"""Pieces of SQL."""
 
 
 def odd_document(draws: random.Random, sound: Sequence[str]) -> str:
@@ -55,10 +86,18 @@ def odd_document(draws: random.Random, sound: Sequence[str]) -> str:
     return text
 
 
-def document_fault(text: str) -> Exception | None:
+def odd_statements(draws: random.Random, sound: Sequence[str]) -> str:
+    """Return one of some texts of SQL with a few pieces of it removed, repeated or added."""
+    text = draws.choice(sound)
+    for _ in range(draws.randint(1, 4)):
+        text = _damaged_text(text, draws, (*ODD_TEXTS, *ODD_STATEMENTS))
+    return text
+
+
+def document_fault(text: str, language: Language = Language.YAML) -> Exception | None:
     """Return what is wrong with what comes of a document: neither a network nor an error of ours that can be read."""
     try:
-        parse_network(text, folder=EXAMPLES)
+        parse_network(text, folder=EXAMPLES, language=language)
     except StreamshedError as error:
         longest = max((len(line) for line in str(error).splitlines()), default=0)
         return None if longest <= MOST_SAID else ValueError(f"a problem of {longest} characters")
@@ -94,13 +133,13 @@ def _damage(document: Any, draws: random.Random) -> None:
             del inside[last]
 
 
-def _damaged_text(text: str, draws: random.Random) -> str:
+def _damaged_text(text: str, draws: random.Random, insertions: Sequence[str] = ODD_TEXTS) -> str:
     begin, end = sorted(draws.randrange(len(text) + 1) for _ in range(2))
     match draws.choice(("cut", "insert", "repeat", "truncate")):
         case "cut":
             return text[:begin] + text[min(end, begin + 20) :]
         case "insert":
-            return text[:begin] + draws.choice(ODD_TEXTS) + text[begin:]
+            return text[:begin] + draws.choice(insertions) + text[begin:]
         case "repeat":
             return text[:begin] + text[begin:end] * 2 + text[end:]
         case _:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from streamshed.elasticity.settings import ElasticSettings
     from streamshed.elasticity.thresholds import Thresholds
     from streamshed.elasticity.workers import WorkerLimits
-    from streamshed.network.document.document import load_network
+    from streamshed.network.document.document import load_network, sql
     from streamshed.network.run.feed import Feed
     from streamshed.network.run.load_prior import LoadPrior
     from streamshed.statistics.network_statistics import NetworkStatistics
@@ -33,6 +33,7 @@ _LATER = {
     "Thresholds": "elasticity.thresholds",
     "WorkerLimits": "elasticity.workers",
     "load_network": "network.document.document",
+    "sql": "network.document.document",
 }
 """Where that lies which is imported when it is first asked for: documents, settings of `start`, metrics."""
 
@@ -59,6 +60,7 @@ __all__ = [
     "parse_json",
     "rate",
     "relation",
+    "sql",
     "stream",
     "user_aggregate",
 ]

@@ -140,6 +140,8 @@ class DocumentProblem:
         message: What is wrong with it, and what was expected.
         near_miss: The known name that was probably meant, if one is close.
         line: The line it stands on, counted from 1; None: that is not known.
+        column: Where on that line, counted from 1; None: of YAML the line is enough.
+        excerpt: The line of SQL, and below it the place underlined; None: it is YAML.
     """
 
     path: str
@@ -147,11 +149,27 @@ class DocumentProblem:
     message: str
     near_miss: str | None = None
     line: int | None = None
+    column: int | None = None
+    excerpt: str | None = None
 
     def described(self, value: str | None = None) -> str:
-        """Return it as a sentence that shows its value as a given text, else as Python does."""
-        got = repr(self.value) if value is None else value
+        """Return it as a sentence that shows its value as a given text, else as Python does; not beside an excerpt."""
+        got = None if self.excerpt is not None else repr(self.value) if value is None else value
         return str(Problem(self.message, subject=self.path, got=got, near_miss=self.near_miss))
+
+    def located(self) -> str:
+        """Return the sentence with line and column before it, and the excerpt below it, where there are any.
+
+        Example:
+            >>> problem = DocumentProblem("WHERE", "sise > 3", "unknown column", "size", 2, 7, "WHERE sise > 3")
+            >>> print(problem.located())
+            line 2, column 7: WHERE: unknown column (did you mean "size"?)
+                WHERE sise > 3
+        """
+        if self.excerpt is None:
+            return self.described()
+        where = f"line {self.line}, column {self.column}: {self.described()}"
+        return "\n    ".join((where, *self.excerpt.splitlines()))
 
 
 class InvalidDocumentError(StreamshedError, ValueError):
@@ -170,7 +188,7 @@ class InvalidDocumentError(StreamshedError, ValueError):
         super().__init__(self.problems)
 
     def __str__(self) -> str:
-        return _listed(tuple(problem.described() for problem in self.problems))
+        return _listed(tuple(problem.located() for problem in self.problems))
 
 
 class UnsheddableQueryError(StreamshedError, ValueError):

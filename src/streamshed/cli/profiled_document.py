@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streamshed.network.document.document import NetworkDocument, network_to_document, parse_network
-from streamshed.network.document.yaml_text import read_yaml, write_yaml
+from streamshed.network.document.document import NetworkDocument, parse_network
+from streamshed.network.document.document_writer import document_value
+from streamshed.network.document.yaml_text import write_yaml
 from streamshed.network.model.sources import FileFormat, FolderSource
 from streamshed.traces.pieces import PIECES, cut, recorded_files
 
@@ -28,7 +29,7 @@ def in_several_micro_batches(document: NetworkDocument, scratch: Path) -> Networ
             changed[stream.name] = _in_turns(source, scratch / stream.name)
     if not any(changed.values()):
         return document
-    text: Any = read_yaml(network_to_document(document.network, document.run)).value
+    text: Any = document_value(document.network, document.run)
     for name, settings in changed.items():
         text["streams"][name]["source"] |= settings
     return parse_network(write_yaml(text))

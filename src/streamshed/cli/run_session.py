@@ -24,7 +24,7 @@ from streamshed.dashboard.views import JsonView, LogView, TerminalView, View
 from streamshed.dashboard.watch import shown, watch
 from streamshed.dashboard.wording import count_text, share_text
 from streamshed.errors import SinkUnavailableError
-from streamshed.network.document.document import document_text, parse_network
+from streamshed.network.document.document import Language, document_text, parse_network
 from streamshed.network.model.source_folder import require_folder
 from streamshed.network.run.run_settings import CONSOLE, RunSettings
 
@@ -83,10 +83,10 @@ def run_document(request: RunRequest) -> ExitCode:
         RunFailedError: It failed while it ran.
         StreamshedError: Something cannot be; nothing ran.
     """
-    text = document_text(request.file)
+    text, language = document_text(request.file), Language.of(request.file)
     folder = request.file.parent
     # Before Spark starts, which takes seconds; then again with Spark's parser.
-    parsed = parse_network(text, folder=folder)
+    parsed = parse_network(text, folder=folder, language=language)
     settings = overridden(parsed.run, request.settings)
     _check_output(request, settings)
     for stream in parsed.network.all_streams:
@@ -100,7 +100,7 @@ def run_document(request: RunRequest) -> ExitCode:
     ):
         from streamshed.spark.operators.expression_checker import parser_of
 
-        document = parse_network(text, folder=folder, expression_checker=parser_of(spark))
+        document = parse_network(text, folder=folder, expression_checker=parser_of(spark), language=language)
         return _run(document, settings, request, spark=spark, checkpoint=checkpoint)
 
 

@@ -30,7 +30,7 @@ def validate(*, file: Path, as_json: bool, no_spark: bool) -> ExitCode:
     SQL expressions are parsed by streamshed and by Spark's own parser. Nothing runs. Folders of streams that
     are not on this machine are named; the document is valid all the same.
     """
-    from streamshed.network.document.document import document_text, parse_network
+    from streamshed.network.document.document import Language, document_text, parse_network
 
     document: NetworkDocument | None = None
     problems: tuple[DocumentProblem, ...] = ()
@@ -39,7 +39,8 @@ def validate(*, file: Path, as_json: bool, no_spark: bool) -> ExitCode:
         try:
             text = document_text(file)
             checker = None if no_spark else _spark_parser(stack)
-            document = parse_network(text, folder=file.parent, expression_checker=checker)
+            language = Language.of(file)
+            document = parse_network(text, folder=file.parent, expression_checker=checker, language=language)
         except InvalidDocumentError as error:
             problems = error.problems
     if as_json:

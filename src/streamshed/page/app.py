@@ -24,7 +24,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from streamshed.page.journal_tail import JournalTail
-from streamshed.page.moments import Moments
+from streamshed.page.moments import RecentMicroBatches
 
 STATIC = Path(__file__).with_name("static")
 LOOK_EVERY_SECONDS = 1.0
@@ -50,7 +50,7 @@ class WatchedCheckpoint:
     def __init__(self, checkpoint: str) -> None:
         self.checkpoint = checkpoint
         self._tail = JournalTail(checkpoint)
-        self._moments = Moments()
+        self._moments = RecentMicroBatches()
         self._lock = threading.Lock()
         self._visitors: set[asyncio.Queue[str]] = set()
         self.look()

@@ -43,7 +43,7 @@ _IN_TIME = 2.0
 """So many trigger intervals the answers may take: they wait for one, and are worked on in another."""
 
 
-class Moments:
+class RecentMicroBatches:
     """The latest micro-batches of each clock, of bounded number."""
 
     def __init__(self) -> None:

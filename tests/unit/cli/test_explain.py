@@ -86,3 +86,11 @@ def test_what_cannot_be_is_refused(arguments: list[str], code: ExitCode, problem
     outcome = streamshed("explain", EXAMPLE, *arguments)
     assert outcome.code == code
     assert problem in outcome.errors
+
+
+@pytest.mark.parametrize("command", ["explain", "simulate"])
+def test_sql_is_told_the_same_of_as_the_document_that_is_equal(command: str) -> None:
+    options = ["--json", "--load", 2] if command == "explain" else ["--duration", "2m", "--json"]
+    outcomes = [streamshed(command, EXAMPLE.with_suffix(suffix), *options) for suffix in (".yaml", ".sql")]
+    assert outcomes[0].code == outcomes[1].code == ExitCode.DONE
+    assert outcomes[0].output == outcomes[1].output

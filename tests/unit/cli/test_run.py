@@ -252,3 +252,23 @@ def test_where_predictions_go_is_told_to_the_run(document: Path, said: str, monk
     assert (second.answers.path, second.predictions) == (str(folder / "out"), str(folder / "filled"))
     assert second.method == ("linear" if "linear" in said else "local")
     assert [query.name for query in second.queries] == ["total"]
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_sql_is_run_as_the_document_that_is_equal(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    starts = []
+
+    def start(network: QueryNetwork, _spark: None, *, trigger: str, headroom: float, **_settings: object) -> Stopped:
+        starts.append((network, trigger, headroom))
+        return Stopped()
+
+    monkeypatch.setattr(QueryNetwork, "start", start)
+    statements = document.with_suffix(".sql")
+    statements.write_text(
+        "CREATE STREAM ticks WATERMARK FOR timestamp AS timestamp WITH (rows_per_second = 10);"
+        "CREATE QUERY total AS SELECT sum(value) AS total FROM ticks GROUP BY window(timestamp, '1 minute');"
+        "SET trigger = '5 seconds', headroom = 0.7;"
+    )
+    for file in (document, statements):
+        assert streamshed("run", file).code == ExitCode.DONE
+    assert starts[0] == starts[1]

@@ -118,3 +118,33 @@ def test_without_java_our_own_parser_does(tmp_path: Path, monkeypatch: pytest.Mo
     outcome = streamshed("validate", written(tmp_path, GOOD))
     assert outcome.code == ExitCode.DONE
     assert outcome.errors == "note: no Java found. SQL is parsed by streamshed alone.\n"
+
+
+def test_problems_of_sql_are_shown_where_they_stand(tmp_path: Path) -> None:
+    path = tmp_path / "network.sql"
+    path.write_text(
+        "CREATE STREAM ticks WATERMARK FOR timestamp AS timestamp WITH (rows_per_second = 10);\n"
+        "CREATE QUERY total AS SELECT sum(valeu) AS total FROM ticks GROUP BY window(timestamp, '1 minute');\n"
+    )
+    outcome = streamshed("validate", path, "--no-spark")
+    assert (outcome.code, outcome.output.splitlines()) == (
+        ExitCode.REFUSED,
+        [
+            f'{path}:2:34: query "total": SELECT: unknown column "valeu" (did you mean "value"?)',
+            "    CREATE QUERY total AS SELECT sum(valeu) AS total FROM ticks GROUP BY window(timestamp, '1 minute');",
+            "                                     ^^^^^",
+        ],
+    )
+    (problem,) = streamshed("validate", path, "--no-spark", "--json").object["problems"]
+    assert (problem["line"], problem["column"], problem["near_miss"]) == (2, 34, "value")
+    assert problem["excerpt"].splitlines()[1].strip() == "^^^^^"
+
+
+def test_spark_is_asked_about_the_text_that_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expression_checker, "started_parser", refusing_parser)
+    path = tmp_path / "network.sql"
+    path.write_text(
+        "CREATE STREAM ticks WATERMARK FOR timestamp AS timestamp WITH (rows_per_second = 10);\n"
+        "CREATE QUERY large AS SELECT * FROM ticks t WHERE t.value  > 3;\n"
+    )
+    assert "Spark refuses value  > 3" in streamshed("validate", path).output

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamshed.page.journal_tail import KEPT_ROWS, JournalTail
-from streamshed.page.moments import FIGURES, Moments, headline
+from streamshed.page.moments import FIGURES, RecentMicroBatches, headline
 from tests.unit.page.recorded import Recorded, lines_of, monitored, row
 
 
@@ -55,7 +55,7 @@ def test_what_is_no_checkpoint_has_no_clocks(tmp_path: Path) -> None:
 
 
 def test_the_past_is_bounded_and_the_latest_row_is_whole() -> None:
-    asked, moments = monitored(2), Moments()
+    asked, moments = monitored(2), RecentMicroBatches()
     for number in range(KEPT_ROWS + 5):
         moments.add([row(number, asked, share=0.5)])
     shown = moments.shown()

@@ -10,7 +10,7 @@ _LONGEST_VALUE = 60
 
 
 def problem_lines(file: str, problems: Iterable[DocumentProblem]) -> Iterator[str]:
-    r"""Write each problem as `file:line: path: message, got value (did you mean ...?)`.
+    r"""Write each problem as `file:line: path: message, got value (did you mean ...?)`; of SQL with column and excerpt.
 
     Example:
         >>> problem = DocumentProblem("queries.q.from", "pakets", "unknown stream", "packets", line=7)
@@ -18,8 +18,9 @@ def problem_lines(file: str, problems: Iterable[DocumentProblem]) -> Iterator[st
         ['network.yaml:7: queries.q.from: unknown stream, got \'pakets\' (did you mean "packets"?)']
     """
     for problem in problems:
-        where = file if problem.line is None else f"{file}:{problem.line}"
-        yield f"{where}: {problem.described(_shortened(problem.value))}"
+        places = [str(place) for place in (problem.line, problem.column) if place is not None]
+        yield f"{':'.join((file, *places))}: {problem.described(_shortened(problem.value))}"
+        yield from (f"    {line}" for line in (problem.excerpt or "").splitlines())
 
 
 def problem_object(problem: DocumentProblem) -> dict[str, Any]:
@@ -35,6 +36,7 @@ def problem_object(problem: DocumentProblem) -> dict[str, Any]:
         "value": _json_value(problem.value),
         "message": problem.message,
         "near_miss": problem.near_miss,
+        **({} if problem.excerpt is None else {"column": problem.column, "excerpt": problem.excerpt}),
     }
 
 

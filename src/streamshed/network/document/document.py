@@ -1,21 +1,25 @@
-"""Query networks as YAML documents: loading and writing them."""
+"""Query networks as YAML or SQL documents: loading and writing them."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from streamshed.errors import DocumentProblem, InvalidDocumentError
-from streamshed.network.document.document_reader import NetworkDocument, read_document
+from streamshed.network.document.document_reader import Language, NetworkDocument, read_document
 from streamshed.network.document.document_sql import ExpressionChecker
 from streamshed.network.document.document_writer import network_to_document
-from streamshed.network.words.given import is_a
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.relation import Relation
+from streamshed.network.model.stream import Stream
+from streamshed.network.words.given import is_a, is_text
 
-__all__ = ["NetworkDocument", "load_network", "network_to_document", "parse_network"]
+__all__ = ["Language", "NetworkDocument", "load_network", "network_to_document", "parse_network", "sql"]
 
 
 def load_network(
     path: str | os.PathLike[str], *, expression_checker: ExpressionChecker | None = None
 ) -> NetworkDocument:
-    """Load the network of a YAML file; relative paths in it begin at its folder.
+    """Load the network of a YAML file, or of an SQL file (`.sql`); relative paths in it begin at its folder.
 
     Args:
         path: The file.
@@ -28,26 +32,82 @@ def load_network(
     if not is_a(path, str, os.PathLike):
         raise InvalidDocumentError([DocumentProblem("document", "", f"a document is the path of a file, got {path!r}")])
     file = Path(path)
-    return parse_network(document_text(file), folder=file.parent, expression_checker=expression_checker)
+    language = Language.of(file)
+    return parse_network(
+        document_text(file), folder=file.parent, expression_checker=expression_checker, language=language
+    )
 
 
 def parse_network(
-    text: str, *, folder: str | os.PathLike[str] = ".", expression_checker: ExpressionChecker | None = None
+    text: str,
+    *,
+    folder: str | os.PathLike[str] = ".",
+    expression_checker: ExpressionChecker | None = None,
+    language: Language = Language.YAML,
 ) -> NetworkDocument:
-    """Load the network of a YAML text.
+    """Load the network of a text.
 
     Args:
         text: The document.
         folder: Where relative paths begin.
         expression_checker: As for `load_network`.
+        language: What it is written in.
 
     Raises:
         InvalidDocumentError: With all problems of the document.
     """
-    reading = read_document(text, folder=Path(folder), expression_checker=expression_checker)
+    reading = read_document(text, folder=Path(folder), expression_checker=expression_checker, language=language)
     if reading.document is None:
         raise InvalidDocumentError(reading.problems)
     return reading.document
+
+
+def sql(
+    text: str,
+    *,
+    sources: Mapping[str, Stream | Relation] | None = None,
+    folder: str | os.PathLike[str] = ".",
+) -> QueryNetwork:
+    """Read a network from SQL statements.
+
+    Args:
+        text: The statements: CREATE STREAM, TABLE, VIEW, FUNCTION and QUERY, as docs/sql.md describes them. Settings of
+            a run (SET) are checked, and left to `load_network`.
+        sources: Streams and relations that are made in Python, over DataFrames for example, by the names that the
+            statements have for them; these are their own names.
+        folder: Where relative paths begin.
+
+    Raises:
+        InvalidDocumentError: With all problems, each with line, column and the text underlined.
+
+    Example:
+        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.model.stream import stream
+        >>> ticks = stream("ticks", rate(10), time="timestamp")
+        >>> text = '''
+        ... CREATE QUERY large AS
+        ... SELECT count(*) AS n FROM ticks WHERE value > 3 GROUP BY window(timestamp, '1 minute')
+        ... '''
+        >>> network = sql(text, sources={"ticks": ticks})
+        >>> [str(node) for node in network.nodes]
+        ['ticks', 'filter value > 3', 'n = count(*) over 1 minute']
+    """
+    if not is_text(text):
+        raise InvalidDocumentError([DocumentProblem("document", text, "statements are SQL text")])
+    if not is_a(folder, str, os.PathLike):
+        raise InvalidDocumentError([DocumentProblem("folder", folder, "a folder is a path")])
+    given = {} if sources is None else sources
+    if not is_a(given, Mapping) or not all(is_a(source, Stream, Relation) for source in given.values()):
+        says = "sources are streams and relations by name"
+        raise InvalidDocumentError([DocumentProblem("sources", sources, says)])
+    for name, source in given.items():
+        if source.name != name:
+            says = f'the source is named "{source.name}": give it under that name'
+            raise InvalidDocumentError([DocumentProblem("sources", name, says)])
+    reading = read_document(text, folder=Path(folder), language=Language.SQL, sources=given)
+    if reading.document is None:
+        raise InvalidDocumentError(reading.problems)
+    return reading.document.network
 
 
 def document_text(path: str | os.PathLike[str]) -> str:

@@ -1,7 +1,9 @@
-"""Reading a document: YAML, then its shape, then what it means; all problems are found in one go."""
+"""Reading a document: YAML or SQL, then its shape, then what it means; all problems are found in one go."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,11 +22,28 @@ from streamshed.network.document.yaml_text import YamlText, read_yaml
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
+from streamshed.network.model.relation import Relation
+from streamshed.network.model.stream import Stream
 from streamshed.network.run.run_settings import RunSettings
+from streamshed.network.sql_text.sql_reader import read_sql_text
 from streamshed.network.words.document_problem import Place, is_within
 from streamshed.network.words.names import name_problem
 
 _MOST_BODIES = 5
+
+
+class Language(StrEnum):
+    """What a document is written in."""
+
+    YAML = "yaml"
+    SQL = "sql"
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> "Language":
+        """The language of a file: SQL where its name ends with .sql, else YAML."""
+        return cls.SQL if Path(path).suffix.lower() == ".sql" else cls.YAML
+
+
 _Entries: TypeAlias = dict[str, tuple[Place, Mapping[str, object]]]
 
 
@@ -44,15 +63,27 @@ class Reading:
     problems: tuple[DocumentProblem, ...]
 
 
-def read_document(text: str, *, folder: Path, expression_checker: ExpressionChecker | None = None) -> Reading:
+def read_document(
+    text: str,
+    *,
+    folder: Path,
+    expression_checker: ExpressionChecker | None = None,
+    language: Language = Language.YAML,
+    sources: Mapping[str, Stream | Relation] | None = None,
+) -> Reading:
     """Read the text of a document.
 
     Args:
-        text: YAML.
+        text: The document.
         folder: Where relative paths begin.
         expression_checker: Tells why an engine cannot parse an SQL expression; None: what streamshed
             parses is taken for right.
+        language: What it is written in.
+        sources: For SQL: streams and relations that are declared elsewhere, by name.
     """
+    if language is Language.SQL:
+        value, findings = read_sql_text(text, sources)
+        return _read(YamlText(value, findings, is_readable=True), folder, expression_checker, sources)
     said = read_yaml(text)
     reading = _read(said, folder, expression_checker)
     distinct_problems = {(problem.path, problem.message): problem for problem in reading.problems}
@@ -64,14 +95,19 @@ def read_document(text: str, *, folder: Path, expression_checker: ExpressionChec
     return Reading(reading.document, tuple(problems))
 
 
-def _read(said: YamlText, folder: Path, expression_checker: ExpressionChecker | None) -> Reading:
+def _read(
+    said: YamlText,
+    folder: Path,
+    expression_checker: ExpressionChecker | None,
+    sources: Mapping[str, Stream | Relation] | None = None,
+) -> Reading:
     """Read what a text says, where one value counts of each key that is given twice."""
     findings = said.findings
     if not said.is_readable:
         return Reading(None, findings.problems)
     whole = said.value if isinstance(said.value, dict) else {}
     usable = check_shape(said.value, findings)
-    reader = _DocumentReader(Place(findings), whole, usable, folder, SqlReader(expression_checker))
+    reader = _DocumentReader(Place(findings), whole, usable, folder, SqlReader(expression_checker), sources or {})
     document = reader.read()
     problems = findings.problems
     return Reading(None if problems else document, problems)
@@ -87,21 +123,24 @@ class _DocumentReader:
         usable: Mapping[str, object],
         folder: Path,
         sql: SqlReader,
+        sources: Mapping[str, Stream | Relation],
     ) -> None:
         self._place = place
         self._whole = whole
         self._usable = usable
         self._folder = folder
         self._sql = sql
+        self._given_streams = {name: source for name, source in sources.items() if isinstance(source, Stream)}
+        self._given_relations = {name: source for name, source in sources.items() if isinstance(source, Relation)}
 
     def read(self) -> NetworkDocument | None:
         """Read everything; None where the network has problems."""
         nodes: dict[str, Node | None] = {
-            name: read_stream(place, name, body, self._folder, self._sql)
+            name: self._given_streams.get(name) or read_stream(place, name, body, self._folder, self._sql)
             for name, (place, body) in self._entries("streams").items()
         }
         relations = {
-            name: read_relation(place, name, body, self._folder)
+            name: self._given_relations.get(name) or read_relation(place, name, body, self._folder)
             for name, (place, body) in self._entries("relations").items()
         }
         operators = OperatorReader(self._sql, relations)

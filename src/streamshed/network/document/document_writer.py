@@ -1,4 +1,4 @@
-"""Writing a network as a YAML document that loads to an equal one."""
+"""Writing a network as a YAML document, or as SQL, that loads to an equal one."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -23,6 +23,7 @@ from streamshed.network.model.sources import FolderSource, RateSource
 from streamshed.network.model.stream import Source, Stream, default_clock
 from streamshed.network.run.run_settings import RunSettings
 from streamshed.network.sql.expression import parse_expression, quoted
+from streamshed.network.sql_text.sql_writer import written_sql
 from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
 from streamshed.network.terms.derivation import Answered
 from streamshed.network.terms.window import WindowSpecification
@@ -69,6 +70,42 @@ def network_to_document(network: QueryNetwork, run: RunSettings | None = None) -
           large:
             from: ticks_filter_1
     """
+    return write_yaml(document_value(network, run))
+
+
+def network_to_sql(network: QueryNetwork, run: RunSettings | None = None) -> str:
+    """Write a network, and perhaps how it is to be run, as SQL statements that read as an equal one.
+
+    Args:
+        network: The network.
+        run: How it is to be run; None: nothing is said of it.
+
+    Raises:
+        InvalidNetworkError: As of `network_to_document`.
+
+    Example:
+        >>> from streamshed.network.model.network import network
+        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.model.stream import stream
+        >>> ticks = stream("ticks", rate(10), time="timestamp")
+        >>> print(network_to_sql(network(ticks.filter("value > 3").query("large", mode="exact"))), end="")
+        CREATE STREAM ticks
+        WATERMARK FOR timestamp AS timestamp
+        WITH (rows_per_second = 10);
+        <BLANKLINE>
+        CREATE QUERY large AS
+        SELECT * FROM ticks WHERE value > 3
+        ON OVERLOAD KEEP EXACT;
+    """
+    document = document_value(network, run)
+    for stream in network.all_streams:
+        if stream.joined is not None:
+            document["operators"][stream.name]["prefixes"] = [*stream.joined.prefixes]
+    return written_sql(document)
+
+
+def document_value(network: QueryNetwork, run: RunSettings | None = None) -> dict[str, Any]:
+    """Return what a document says of a network, by its keys; see `network_to_document`."""
     if problems := [*_unwritable(network)]:
         raise InvalidNetworkError(*problems)
     names = _node_names(network)
@@ -82,7 +119,7 @@ def network_to_document(network: QueryNetwork, run: RunSettings | None = None) -
         **said({"max_depth": network.max_depth, "joins": network.joins}, DOCUMENT_SCHEMA),
         "run": {} if run is None else written_run(run),
     }
-    return write_yaml({key: value for key, value in document.items() if value != {}})
+    return {key: value for key, value in document.items() if value != {}}
 
 
 def _unwritable(network: QueryNetwork) -> Iterable[str]:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from streamshed.network.words.document_problem import Findings, Keys, Place
+from streamshed.network.words.document_problem import Findings, Keys, Mark, Place
 
 _TAG = "tag:yaml.org,2002:"
 _MOST_VALUES = 200_000
@@ -132,7 +132,7 @@ class _Reader:
             raise yaml.constructor.ConstructorError(
                 None, None, f"more than {_MOST_VALUES} values (aliases of aliases?)", node.start_mark
             )
-        self._findings.lines.setdefault(keys, _line(node))
+        self._findings.marks.setdefault(keys, Mark(_line(node)))
         if isinstance(node, yaml.ScalarNode):
             value = self._constructed(node)
             if value is not _UNREADABLE:
@@ -169,7 +169,7 @@ class _Reader:
                 shown = key_node.value if key is _UNREADABLE else key
                 self._findings.report(keys, shown, message, line=_line(key_node))
             else:
-                self._findings.lines[(*keys, key)] = _line(key_node)
+                self._findings.marks[(*keys, key)] = Mark(_line(key_node))
                 yield key, self.value(value, (*keys, key))
 
     def _without_repeated(self, node: yaml.MappingNode, keys: Keys) -> list[_Entry]:

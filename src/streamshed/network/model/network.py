@@ -19,6 +19,7 @@ _Named = TypeVar("_Named", Stream, Relation)
 _ENGINE = "streamshed.spark"
 _DRAWING = "streamshed.network.model.render"
 _EXPLAINING = "streamshed.dashboard.explained_network"
+_WRITING = "streamshed.network.document.document_writer"
 _GOALS = tuple(field.name for field in fields(Query) if field.name not in {"name", "node"})
 
 
@@ -195,6 +196,15 @@ class QueryNetwork:
         """Draw it as "text", "mermaid", "dot" or "json"; see `streamshed.network.model.render`."""
         drawn: str = _later(_DRAWING, "rendered")(self, form)
         return drawn
+
+    def to_sql(self) -> str:
+        """Write it as SQL statements that read as an equal one; see `streamshed.sql`.
+
+        Raises:
+            InvalidNetworkError: Listing what SQL cannot say: DataFrames, and functions without a name.
+        """
+        written: str = _later(_WRITING, "network_to_sql")(self)
+        return written
 
     @cached_property
     def _queries_by_name(self) -> dict[str, Query]:

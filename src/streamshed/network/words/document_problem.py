@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from streamshed.errors import DocumentProblem, InvalidNetworkError, Problem, SourceUnavailableError, closest_name
+from streamshed.network.words.excerpt import excerpt, narrowed
 
 Keys: TypeAlias = tuple[str | int, ...]
 """The way from the top of a document to a value: keys of mappings and indices of lists."""
@@ -43,23 +44,42 @@ def is_within(path: str, keys: Keys) -> bool:
     return path == whole or path.startswith((f"{whole}.", f"{whole}["))
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a value stands in the text of a document.
+
+    Attributes:
+        line: Counted from 1.
+        path: How problems name the place; None: by the way to the value.
+        text: The whole text, of which the place is shown; None: the line is enough.
+        start: Where the place begins in it, in characters.
+        end: Where it ends.
+    """
+
+    line: int
+    path: str | None = None
+    text: str | None = None
+    start: int = 0
+    end: int = 0
+
+
 class Findings:
     """The problems of one document, collected by those who read it.
 
     Attributes:
-        lines: The line of each value, by the way to it.
+        marks: Where each value stands, by the way to it.
         unusable: Ways to values with a problem that hides their meaning; whoever needs one does without it.
     """
 
     def __init__(self) -> None:
-        self.lines: dict[Keys, int] = {}
+        self.marks: dict[Keys, Mark] = {}
         self.unusable: set[Keys] = set()
         self._problems: dict[tuple[str, str], DocumentProblem] = {}
 
     @property
     def problems(self) -> tuple[DocumentProblem, ...]:
         """The problems, each once, in the order of the document."""
-        return tuple(sorted(self._problems.values(), key=lambda problem: problem.line or 0))
+        return tuple(sorted(self._problems.values(), key=lambda problem: (problem.line or 0, problem.column or 0)))
 
     @property
     def count(self) -> int:
@@ -70,13 +90,20 @@ class Findings:
         self, keys: Keys, value: object, message: str, near_miss: str | None = None, line: int | None = None
     ) -> None:
         """Note one problem; one that is noted already stays as it is."""
-        problem = DocumentProblem(path_text(keys), value, message, near_miss, line or self._line(keys))
-        self._problems.setdefault((problem.path, message), problem)
+        way = path_text(keys)
+        mark = self._mark(keys)
+        if mark is None or mark.text is None:
+            problem = DocumentProblem(way, value, message, near_miss, line or (mark.line if mark else None))
+        else:
+            shown = excerpt(mark.text, *narrowed(mark.text, mark.start, mark.end, message))
+            path = mark.path or way
+            problem = DocumentProblem(path, value, message, near_miss, shown.line, shown.column, shown.shown)
+        self._problems.setdefault((way, message), problem)
 
-    def _line(self, keys: Keys) -> int | None:
-        while keys and keys not in self.lines:
+    def _mark(self, keys: Keys) -> Mark | None:
+        while keys and keys not in self.marks:
             keys = keys[:-1]
-        return self.lines.get(keys)
+        return self.marks.get(keys)
 
 
 @dataclass(frozen=True, slots=True)

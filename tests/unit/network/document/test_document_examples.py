@@ -1,3 +1,4 @@
+import importlib
 import runpy
 from pathlib import Path
 
@@ -71,6 +72,27 @@ def test_known_hosts_are_the_same_as_csv_and_parquet() -> None:
 def test_joined_alerts_are_the_same_in_python_and_as_a_document() -> None:
     written = runpy.run_path(str(EXAMPLES / "joined_alerts.py"))["alerts_network"]
     assert example("alerts_joined") == written(EXAMPLES.parent / "out" / "alerts")
+
+
+@pytest.mark.parametrize("name", sorted(file.stem for file in EXAMPLES.glob("*.yaml")))
+def test_an_example_is_the_same_in_yaml_and_in_sql(name: str) -> None:
+    assert load_network(EXAMPLES / f"{name}.sql").network == example(name)
+
+
+@pytest.mark.parametrize("name", ["network_monitor", "packets_json"])
+def test_an_example_is_run_alike_from_yaml_and_from_sql(name: str) -> None:
+    assert load_network(EXAMPLES / f"{name}.sql").run == load_network(EXAMPLES / f"{name}.yaml").run
+
+
+def test_examples_are_the_same_in_python_and_in_sql(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    stocks, applications = importlib.import_module("stocks"), importlib.import_module("two_applications")
+    written = {file.stem: load_network(file).network for file in EXAMPLES.glob("*.sql")}
+    (trades,) = written["stocks"].streams
+    assert written["stocks"] == stocks.large_spreads(trades)
+    assert written["events_picked"] == applications.picking()
+    assert written["alerts_judged"] == applications.judging(EXAMPLES.parent / "out")
+    assert trades.watermark_microseconds == 0
 
 
 def test_two_applications_fit_each_other(tmp_path: Path) -> None:

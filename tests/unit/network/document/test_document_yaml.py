@@ -31,8 +31,8 @@ def test_numbers_are_those_of_yaml_1_2() -> None:
 
 
 def test_each_value_has_its_line() -> None:
-    lines = read_yaml("a:\n  b: 1\n  c:\n  - 2\n  - d: 3\n").findings.lines
-    assert lines == {
+    marks = read_yaml("a:\n  b: 1\n  c:\n  - 2\n  - d: 3\n").findings.marks
+    assert {keys: mark.line for keys, mark in marks.items()} == {
         (): 1,
         ("a",): 1,
         ("a", "b"): 2,

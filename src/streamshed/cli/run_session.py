@@ -24,7 +24,7 @@ from streamshed.dashboard.views import JsonView, LogView, TerminalView, View
 from streamshed.dashboard.watch import shown, watch
 from streamshed.dashboard.wording import count_text, share_text
 from streamshed.errors import SinkUnavailableError
-from streamshed.network.document.document import Language, document_text, parse_network
+from streamshed.network.document.document import Language, document_in_yaml, document_text, parse_network
 from streamshed.network.model.source_folder import require_folder
 from streamshed.network.run.run_settings import CONSOLE, RunSettings
 
@@ -178,7 +178,7 @@ def _requests(request: RunRequest, running: Run, spark: SparkSession, checkpoint
     from streamshed.spark.operators.expression_checker import parser_of
 
     box = RequestBox(checkpoint)
-    box.begin(document_text(request.file))
+    box.begin(document_in_yaml(request.file))
 
     def hand_over(text: str) -> Reply:
         document = parse_network(text, folder=request.file.parent, expression_checker=parser_of(spark))

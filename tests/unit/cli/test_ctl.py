@@ -173,3 +173,17 @@ def test_where_nothing_runs_that_is_told(tmp_path: Path) -> None:
 
 def test_a_change_of_nothing_is_a_wrong_command_line(tmp_path: Path) -> None:
     assert ctl("change", tmp_path, "n")[0] == 2
+
+
+def test_a_document_in_sql_is_applied_as_the_equal_one_in_yaml(tmp_path: Path) -> None:
+    applied: list[str] = []
+
+    def hand_over(text: str) -> Reply:
+        applied.append(text)
+        return Reply()
+
+    file = tmp_path / "network.sql"
+    file.write_text(parse_network(RUNNING).network.to_sql())
+    with serving(tmp_path / "checkpoint", hand_over):
+        assert ctl("apply", tmp_path / "checkpoint", file)[0] == 0
+    assert parse_network(applied[0]).network == parse_network(RUNNING).network

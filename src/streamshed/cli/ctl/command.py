@@ -106,9 +106,9 @@ def change(*, checkpoint: str, query: str, timeout: int, **goals: Any) -> None:
 @_WAIT
 def apply(*, checkpoint: str, file: Path, timeout: int) -> None:
     """Go on with the whole document FILE: its queries come, others go. What it says under `run` is not heeded."""
-    from streamshed.network.document.document import document_text
+    from streamshed.network.document.document import document_in_yaml
 
-    text = document_text(file)
+    text = document_in_yaml(file)
     _ask(checkpoint, lambda _running: text, timeout)
 
 

@@ -110,6 +110,22 @@ def sql(
     return reading.document.network
 
 
+def document_in_yaml(path: str | os.PathLike[str]) -> str:
+    """Read the text of a document's file; one in SQL is written anew in YAML, without what it says of runs.
+
+    Args:
+        path: The file.
+
+    Raises:
+        InvalidDocumentError: The file cannot be read, or is in SQL and has problems.
+        InvalidNetworkError: It is in SQL, and no document in YAML can say it.
+    """
+    text, language = document_text(path), Language.of(path)
+    if language is Language.YAML:
+        return text
+    return network_to_document(parse_network(text, folder=Path(path).parent, language=language).network)
+
+
 def document_text(path: str | os.PathLike[str]) -> str:
     """Read the text of a document's file.
 

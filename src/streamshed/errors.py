@@ -189,6 +189,10 @@ class SourceMismatchError(StreamshedError):
     """Spark reads other sources than the plan of the network has: whose rows are whose cannot be told."""
 
 
+class RunEndedError(StreamshedError):
+    """A run was asked for something and has ended."""
+
+
 class SourceUnavailableError(StreamshedError):
     """A source, or a stored relation, is missing or cannot be read."""
 

@@ -11,7 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
+from streamshed.cli.main import cli
 from streamshed.cli.terminal.exit_code import ExitCode
 from tests.spark.sessions import QUICK_JAVA
 from tests.thoroughness import thorough
@@ -43,7 +45,8 @@ def started(document: Path, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=thorough), signal.SIGINT])
+@thorough
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_run_tells_of_its_micro_batches_and_stops_when_asked(document: Path, number: signal.Signals) -> None:
     process = started(document, "--json", "--checkpoint", str(document.with_name("checkpoint")))
     assert process.stdout
@@ -55,6 +58,28 @@ def test_a_run_tells_of_its_micro_batches_and_stops_when_asked(document: Path, n
     assert [status["micro_batch_id"] for status in statuses] == list(range(len(statuses)))
     assert statuses[0]["offered_rows"] == 60
     assert document.with_name("checkpoint").is_dir()
+
+
+def test_queries_come_while_it_runs(document: Path) -> None:
+    checkpoint = document.with_name("checkpoint")
+    process = started(document, "--json", "--checkpoint", str(checkpoint))
+    assert process.stdout
+    first = json.loads(process.stdout.readline())
+    more = document.with_name("more.yaml")
+    more.write_text("queries: {n: {from: packets, window: {size: 10 seconds}, aggregates: {n: count(*)}}}")
+    asked = CliRunner().invoke(cli, ["ctl", "add", str(checkpoint), str(more)])
+    assert asked.output.startswith("n: its first whole window begins 2025-01-01 00:01:00+00:00\ndone, with a pause of")
+    unknown = CliRunner().invoke(cli, ["ctl", "remove", str(checkpoint), "m"])
+    assert unknown.exit_code == ExitCode.REFUSED
+    listed = CliRunner().invoke(cli, ["ctl", "list", str(checkpoint)])
+    assert listed.output == "bytes\nn\n"
+    process.send_signal(signal.SIGINT)
+    rest, errors = process.communicate()
+    assert (process.returncode, errors) == (ExitCode.DONE, "")
+    statuses = [first, *map(json.loads, rest.splitlines())]
+    assert [status["micro_batch_id"] for status in statuses] == list(range(len(statuses)))
+    assert statuses[0]["offered_rows"] == 60
+    assert not list(checkpoint.glob("ctl/*.yaml"))
 
 
 def test_what_cannot_run_is_refused_in_one_line(document: Path) -> None:

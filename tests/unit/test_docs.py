@@ -137,9 +137,11 @@ def test_every_command_and_its_options(name: str) -> None:
     documented = {option for names in first_names(CLI.table(name)) for option in names.split("/")}
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
+    commands = command.commands.values() if isinstance(command, click.Group) else [command]
     options = {
         flag
-        for parameter in command.params
+        for single in commands
+        for parameter in single.params
         if isinstance(parameter, click.Option)
         for flag in (*parameter.opts, *parameter.secondary_opts)
     }

@@ -3,6 +3,7 @@
 import click
 
 from streamshed import __version__
+from streamshed.cli.ctl.command import ctl
 from streamshed.cli.demo.command import demo
 from streamshed.cli.explain import explain
 from streamshed.cli.predict import predict
@@ -26,7 +27,7 @@ def cli(*, debug: bool) -> None:
     """Continuous queries on Spark that shed load when overloaded."""
 
 
-for command in (demo, validate, explain, profile, run, predict, replay, simulate):
+for command in (demo, validate, explain, profile, run, predict, replay, simulate, ctl):
     cli.add_command(command)
 
 

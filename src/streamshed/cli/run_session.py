@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamshed.answering.predict.predicted_query import predicted_in_runs
+from streamshed.cli.ctl.request_box import Reply, RequestBox
 from streamshed.cli.given_statistics import statistics_for
 from streamshed.cli.run_overrides import overridden
 from streamshed.cli.spark_session import session
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from streamshed.dashboard.run_history import RunHistory
     from streamshed.network.document.document import NetworkDocument
     from streamshed.network.model.network import QueryNetwork
+    from streamshed.spark.run import Run
     from streamshed.spark.sinks.sinks import Sink
 
 
@@ -123,8 +125,21 @@ def _run(
             sink=_sink(settings, document.network),
             **settings.common() | measured,
         )
+    box = RequestBox(checkpoint)
+    box.begin(document_text(request.file))
+
+    def hand_over(text: str) -> Reply:
+        return _handed_over(running, text, request.file.parent, spark)
+
+    def wait(seconds: float) -> bool:
+        box.serve(hand_over)
+        return stopping.wait(seconds)
+
     with running, Stopping(duration_seconds=request.duration_seconds) as stopping, _view(request, settings) as view:
-        history = watch(running, view, wait=stopping.wait)
+        try:
+            history = watch(running, view, wait=wait)
+        finally:
+            box.end()
         failure = running.exception
         view.show(history, note="stopping after this micro-batch")
         running.stop()
@@ -134,6 +149,16 @@ def _run(
     if not request.as_json:
         message_console().print(_summary(history), soft_wrap=True)
     return ExitCode.DONE
+
+
+def _handed_over(running: Run, text: str, folder: Path, spark: SparkSession) -> Reply:
+    """Let a run go on with another document."""
+    from streamshed.spark.operators.expression_checker import parser_of
+
+    network = parse_network(text, folder=folder, expression_checker=parser_of(spark)).network
+    handed = running.hand_over(network)
+    first_windows = {name: None if start is None else str(start) for name, start in handed.first_windows.items()}
+    return Reply(pause_seconds=handed.pause_seconds, first_windows=first_windows)
 
 
 def _measured_before(network: QueryNetwork, settings: RunSettings) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,8 +16,8 @@ from streamshed.answering.answer.answering import Answering
 from streamshed.answering.table.output import Output
 from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
+from streamshed.control.loop import ControlLoop
 from streamshed.errors import IncompatibleCheckpointError
-from streamshed.network.model.network import QueryNetwork, TimeDomain
 from streamshed.planning.load.partly_joinable import partly_joinable
 from streamshed.planning.tree.scalability import protected_streams
 from streamshed.spark.admit.sampled_rows import Admission
@@ -34,18 +35,18 @@ from streamshed.spark.compile.compiled_network import (
     compiled_partials,
     needed_layout,
     readings,
-    types_of_network,
 )
 from streamshed.spark.compile.join_frame import StreamingJoin, with_joined
 from streamshed.spark.compile.plan_table import plan_table
-from streamshed.spark.compile.side_answers import compiled_sides, side_admissions, side_works
+from streamshed.spark.compile.side_answers import side_admissions, side_works
+from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.joins.join_reports import JoinReports, new_join_reports
 from streamshed.spark.loop.domain_facts import DomainFacts, longest_window
 from streamshed.spark.loop.domain_needs import DomainNeeds
 from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.loop.finished import Finished
 from streamshed.spark.loop.history import History
-from streamshed.spark.loop.join_planner import JoinPlanner, refuse_what_joins_cannot
+from streamshed.spark.loop.join_planner import JoinPlanner
 from streamshed.spark.loop.learned_files import LearnedFiles, restored_loop
 from streamshed.spark.loop.measuring import effective_shares
 from streamshed.spark.loop.micro_batch_planner import MicroBatchPlanner
@@ -62,9 +63,7 @@ from streamshed.spark.query_names import free_name
 from streamshed.spark.sinks.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
 from streamshed.spark.sinks.sinks import Sink
 from streamshed.spark.source.progress import MicroBatchReport, last_report
-from streamshed.spark.source.relation_frame import read_relations
 from streamshed.spark.source.seen_before import seen_until
-from streamshed.spark.source.source_frame import streaming_frame
 from streamshed.spark.windows.count_partials import streaming_count_partials
 from streamshed.spark.windows.manifest import FILE, NEW_CHECKPOINT, Manifest, Wanted, continued, read_manifest
 from streamshed.spark.windows.unseen_windows import unseen_windows
@@ -80,45 +79,46 @@ class DomainRun:
     """Plans, compiles and runs one time domain.
 
     Everything that can be refused is refused on construction, before anything runs.
+
+    Args:
+        draft: What Spark makes of it.
+        spark: The session.
+        settings: How it is to run.
+        sink: Where answers go.
+        finished: The states after the micro-batches of the run that it continues; None: it begins.
     """
 
     def __init__(
         self,
-        network: QueryNetwork,
-        domain: TimeDomain,
+        draft: DomainDraft,
         spark: SparkSession,
         settings: DomainSettings,
         sink: Sink,
+        finished: Finished | None = None,
     ) -> None:
-        refuse_what_joins_cannot(domain, protected_streams(network.foundation))
-        self.domain = domain
-        self._network = network
+        domain = draft.domain
+        self.draft, self.domain = draft, domain
+        self._network = draft.network
         self._spark = spark
         self._settings = settings
         self._sink = sink
         self._folder = Storage.at(settings.checkpoint)
         self._spark_folder = self._folder.below("spark")
         self._learned = LearnedFiles(self._folder, time.monotonic)
-        self._sources = {stream.name: streaming_frame(spark, stream) for stream in domain.sources}
+        self._sources, self._works = draft.sources, draft.works
         self._before = read_manifest(self._folder)
-        trial = compile_network(network, domain, with_joined(spark, domain, self._sources, network), spark)
-        sides = compiled_sides(spark, domain, self._sources)
-        for compiled in (trial, *sides):
-            read_relations(compiled.instructions)
-        self._works = {one.work.stream.name: one.work for one in trial.streams}
-        self.manifest = self._continued(trial, sides)
-        self._answering = Answering(trial.outputs, settings.control.confidence, is_numbered=domain.is_numbered)
-        self._call_costs, row_outputs = new_call_costs(spark), trial.row_outputs
+        self.manifest = self._continued(draft, self._before)
+        self._answering = Answering(draft.compiled.outputs, settings.control.confidence, is_numbered=domain.is_numbered)
+        self._call_costs, row_outputs = new_call_costs(spark), draft.compiled.row_outputs
         self._join_reports = new_join_reports(spark)
         self._joins = self._join_planner()
         self._history = History(self._folder.below("journal"))
-        of_domain = QueryNetwork(tuple(query for query in network.queries if query.stream in domain.streams))
-        self._loop = restored_loop(self._learned, of_domain, settings.control, settings.time)
+        self._loop = restored_loop(self._learned, draft.of_domain, settings.control, settings.time)
         if domain.joined:
             self._learned.add(_JOINS_FILE, self._joins.to_json)
         self._scaling = self._shared_scaling()
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
-        self._finished = Finished(domain.clock)
+        self._finished = Finished(domain.clock) if finished is None else finished
         self._recorder = self._new_recorder(row_outputs)
         self._planner = self._new_planner(row_outputs)
         self._query: StreamingQuery | None = None
@@ -126,6 +126,8 @@ class DomainRun:
         self._tasks = spark.sparkContext.defaultParallelism
         self._input_cut = InputCut(spark)
         self._window_pieces: WindowPieces | None = None
+        self.idle_since_seconds = math.inf
+        """When its last micro-batch had ended, on a clock that never steps; infinite while it runs."""
 
     def _join_planner(self) -> JoinPlanner:
         domain, control = self.domain, self._settings.control
@@ -245,6 +247,7 @@ class DomainRun:
             summaries,
             is_active=lambda: self.query.isActive,
             ahead=self._planning_ahead(),
+            unreadable_rows=self._finished.latest.unreadable_rows,
         )
         interval = self._settings.control.trigger_interval_seconds
         writer = answers.writeStream.outputMode("append").option(
@@ -280,6 +283,7 @@ class DomainRun:
         if self._query is not None:
             if self._writer is not None:
                 self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
+            self.idle_since_seconds = time.monotonic()
             self._query.stop()
             self._planner.record_last()
         self._input_cut.restore()
@@ -310,25 +314,36 @@ class DomainRun:
         )
         return PlanningAhead(questions, self._settings.control.trigger_interval_seconds)
 
-    def _continued(self, trial: CompiledNetwork, sides: Sequence[CompiledNetwork]) -> Manifest:
-        wanted = Wanted(
-            layout=needed_layout(trial).extended(*self._settings.layout.families),
-            partitions=self._settings.partitions,
-            classes=[sharing_class for stream in trial.streams for sharing_class in stream.work.classes],
-            types=dict(one for compiled in (*sides, trial) for one in types_of_network(compiled).items()),
-            merging=trial.merging,
-            seen_until=self._seen_until(),
-        )
-        return continued(self._before, self._network, self.domain, wanted, watermark=self._watermark())
+    def refuse(self, draft: DomainDraft) -> None:
+        """See that another network can go on from here.
 
-    def _seen_until(self) -> dict[str, int]:
+        Raises:
+            IncompatibleCheckpointError: The checkpoint was not made for it.
+            UnsheddableQueryError: The policy cannot answer a query.
+        """
+        self._continued(draft, self.manifest)
+        ControlLoop(draft.of_domain, self._settings.control, time.time, self._settings.time)
+
+    def _continued(self, draft: DomainDraft, before: Manifest | None) -> Manifest:
+        """The manifest with which a network goes on, or begins."""
+        wanted = Wanted(
+            layout=needed_layout(draft.compiled).extended(*self._settings.layout.families),
+            partitions=self._settings.partitions,
+            classes=[sharing_class for work in draft.works.values() for sharing_class in work.classes],
+            types=draft.types,
+            merging=draft.compiled.merging,
+            seen_until=self._seen_until(before),
+        )
+        return continued(before, draft.network, draft.domain, wanted, watermark=self._watermark())
+
+    def _seen_until(self, before: Manifest | None) -> dict[str, int]:
         interval = self._settings.control.trigger_interval_seconds
         step = 0 if self.domain.is_numbered else round(interval * 1e6)
         return seen_until(
             self._spark_folder,
             self._folder.below("plans"),
             self.domain,
-            SourcePlaces() if self._before is None else self._before.places,
+            SourcePlaces() if before is None else before.places,
             least_step=step,
         )
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import pandas as pd
 from pyspark.errors import StreamingQueryException
@@ -15,8 +16,9 @@ from pyspark.sql import SparkSession
 
 from streamshed.control.shared_time import SharedTime
 from streamshed.elasticity.settings import ElasticSettings
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import InvalidNetworkError, RunEndedError
 from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.query import Query
 from streamshed.network.run.feed import refuse_bad_feeds
 from streamshed.network.words.keywords import with_advice
 from streamshed.spark.checkpoint.state_layout import StateLayout
@@ -24,16 +26,17 @@ from streamshed.spark.checkpoint.storage import Storage, absolute_location
 from streamshed.spark.cluster.domain_scaling import DomainWorkers
 from streamshed.spark.cluster.elastic_workers import begin_with, elastic_partitions, elastic_workers
 from streamshed.spark.cluster.executor_watch import ExecutorWatch, await_executor, executor_watch
-from streamshed.spark.cluster.session import require_settings, settings_for_queries, use_this_python
+from streamshed.spark.cluster.session import require_settings, use_this_python
 from streamshed.spark.common.call_sites import without_call_sites
 from streamshed.spark.common.failures import explained
+from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.domain_run import DomainRun
+from streamshed.spark.hand_over import DomainStarter, HandOver, RunningDomains, first_windows
 from streamshed.spark.loop.domain_needs import NeedsSettings
 from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.loop.needs_files import NeedsFile
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.plan.plan_server import PlanServer
-from streamshed.spark.settled_start import await_sources
 from streamshed.spark.sinks.sinks import AnswerFunction, FunctionSink, Sink
 from streamshed.spark.start_settings import StartSettings, with_settings
 from streamshed.spark.windows.manifest import refuse_lost_clocks, refuse_other_checkpoint
@@ -43,10 +46,28 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 class Run:
     """A network that runs, made by `start`; use it as a context manager to have it stopped."""
 
-    def __init__(self, domains: Sequence[DomainRun], server: PlanServer, watch: ExecutorWatch | None = None) -> None:
-        self._domains = tuple(domains)
-        self._server, self._watch = server, watch
+    def __init__(
+        self,
+        domains: RunningDomains,
+        server: PlanServer,
+        starter: DomainStarter,
+        network: QueryNetwork,
+        watch: ExecutorWatch | None = None,
+    ) -> None:
+        self._running = domains
+        self._server, self._starter, self._network, self._watch = server, starter, network, watch
         self._is_closed = False
+        self._changing = threading.Lock()
+        """Held while queries change, and by who stops."""
+
+    @property
+    def network(self) -> QueryNetwork:
+        """What runs."""
+        return self._network
+
+    @property
+    def _domains(self) -> tuple[DomainRun, ...]:
+        return self._running.domains
 
     @property
     def _given_up(self) -> Exception | None:
@@ -55,7 +76,9 @@ class Run:
     @property
     def is_active(self) -> bool:
         """Whether all of it runs."""
-        return not self._is_closed and self._given_up is None and all(domain.query.isActive for domain in self._domains)
+        if self._is_closed or self._given_up is not None:
+            return False
+        return self._changing.locked() or all(domain.query.isActive for domain in self._domains)
 
     @property
     def exception(self) -> Exception | None:
@@ -64,6 +87,73 @@ class Run:
             return failure
         failures = (domain.query.exception() for domain in self._domains)
         return next((explained(error) for error in failures if error is not None), None)
+
+    def add(self, *queries: Query) -> HandOver:
+        """Ask more queries from here on, under the same checkpoint; no row is lost, and no other answer changes.
+
+        What they rest on runs already or comes with them: their streams run, as a checkpoint's streams are fixed.
+
+        Args:
+            *queries: Those that come.
+
+        Returns:
+            When their first whole windows begin, and how long the run paused.
+
+        Raises:
+            InvalidNetworkError: A name that is there already, or what no network can have.
+            IncompatibleCheckpointError: They need what the checkpoint was not made with, and the way out.
+            UnsheddableQueryError: The policy cannot answer one, and `unscalable` is "refuse".
+            StreamshedError: They could not begin. Whatever is raised, all runs as before.
+        """
+        return self.hand_over(self._network.with_queries(*queries))
+
+    def remove(self, *names: str) -> HandOver:
+        """Ask some queries no longer; their open windows are not answered.
+
+        Args:
+            *names: Those that go.
+
+        Raises:
+            InvalidNetworkError: There is no query of a name, or none would be left.
+            StreamshedError: As for `add`.
+        """
+        return self.hand_over(self._network.without_queries(*names))
+
+    def change(self, name: str, **goals: Any) -> HandOver:
+        """Give a query other goals from here on; what it asks stays, and its windows go on.
+
+        Args:
+            name: The query.
+            **goals: `weight`, `priority`, `mode`, `max_error`, `max_gap` or `gaps_by`, as `.query(...)` takes them.
+
+        Raises:
+            InvalidNetworkError: There is no such query or goal, or a goal cannot be.
+            StreamshedError: As for `add`.
+        """
+        return self.hand_over(self._network.with_goals(name, **goals))
+
+    @without_call_sites()
+    def hand_over(self, network: QueryNetwork) -> HandOver:
+        """Run another network over the same streams from here on, under the same checkpoint.
+
+        It is compiled and checked while the present one runs. Then each time domain of which another thing is asked
+        stops between two micro-batches, and the new one reads on where it stopped. What was killed in the midst of it
+        goes on with either.
+
+        Args:
+            network: What is to run.
+
+        Raises:
+            StreamshedError: As for `add`.
+        """
+        with self._changing:
+            if self._is_closed or self._given_up is not None or self.exception is not None:
+                raise RunEndedError("the run has ended: start the other network instead") from self.exception
+            drafts = self._starter.drafts(network, self._running.by_clock)
+            pauses = [self._starter.hand_over(self._running, draft) for draft in drafts.values()]
+            before, self._network = self._network, network
+            come = {query.name: query for query in network.queries if query not in before.queries}
+            return HandOver(first_windows(come, self._running.by_clock), max(pauses, default=0.0))
 
     def status(self) -> RunStatus:
         """Return the state after the latest finished micro-batch, of the first time domain."""
@@ -107,14 +197,19 @@ class Run:
     def await_termination(self, timeout_seconds: float | None = None) -> bool:
         """Wait until it stops, and raise what stopped it; False when the time ran out first."""
         deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
-        for domain in self._domains:
-            left = None if deadline is None else max(deadline - time.monotonic(), 0.001)
-            try:
-                has_stopped = domain.query.awaitTermination(left)  # type: ignore[arg-type]
-            except StreamingQueryException as error:
-                raise explained(error) from error
-            if has_stopped is False:
-                return False
+        while True:
+            domains = self._domains
+            for domain in domains:
+                left = None if deadline is None else max(deadline - time.monotonic(), 0.001)
+                try:
+                    has_stopped = domain.query.awaitTermination(left)  # type: ignore[arg-type]
+                except StreamingQueryException as error:
+                    raise explained(error) from error
+                if has_stopped is False:
+                    return False
+            with self._changing:  # it may have been stopped to be handed over
+                if domains == self._domains:
+                    break
         if (failure := self._given_up) is not None:
             raise failure
         return True
@@ -138,14 +233,15 @@ class Run:
 
     def stop(self) -> None:
         """Stop; what is open stays in the checkpoint."""
-        if self._is_closed:
-            return
-        self._is_closed = True
-        if self._watch is not None:
-            self._watch.close()
-        for domain in self._domains:
-            domain.close()
-        self._server.close()
+        with self._changing:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            if self._watch is not None:
+                self._watch.close()
+            for domain in self._domains:
+                domain.close()
+            self._server.close()
 
     def __enter__(self) -> Self:
         return self
@@ -185,21 +281,19 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
     refuse_other_checkpoint(storage)
     refuse_lost_clocks(storage, network)
     await_executor(spark, patience_seconds=settings.worker_patience_seconds)
-    domains = _domains(network, spark, settings, sink)
-    plans = {domain.domain.clock: domain.planner.plan for domain in domains}
-    server = PlanServer(plans, host=settings.host, port=settings.port)
-    watch = executor_watch(
-        spark,
-        lambda: [domain.query for domain in domains],
-        lambda: _give_up(domains),
-        patience_seconds=settings.worker_patience_seconds,
-    )
-    run = Run(domains, server, watch)
+    server = PlanServer(host=settings.host, port=settings.port)
     try:
-        for domain in domains:
-            with settings_for_queries(spark, domain.manifest.partitions, local_checkpoint=storage.is_local):
-                domain.start(server.client(domain.domain.clock))
-                await_sources(domain.query)
+        starter, domains = _prepared(network, spark, settings, sink, server)
+    except BaseException:
+        server.close()
+        raise
+    watch = executor_watch(
+        spark, lambda: domains.queries, domains.give_up, patience_seconds=settings.worker_patience_seconds
+    )
+    run = Run(domains, server, starter, network, watch)
+    try:
+        for domain in domains.domains:
+            starter.begin(domain)
     except BaseException:
         run.stop()
         raise
@@ -208,7 +302,9 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
     return run
 
 
-def _domains(network: QueryNetwork, spark: SparkSession, settings: StartSettings, sink: Sink) -> list[DomainRun]:
+def _prepared(
+    network: QueryNetwork, spark: SparkSession, settings: StartSettings, sink: Sink, server: PlanServer
+) -> tuple[DomainStarter, RunningDomains]:
     """Compile each time domain, and ask for the workers that they begin with."""
     clocks = [domain.clock for domain in network.time_domains]
     control, elastic = settings.control(len(clocks)), settings.elastic
@@ -230,9 +326,12 @@ def _domains(network: QueryNetwork, spark: SparkSession, settings: StartSettings
             needs=_needs(settings),
         )
 
-    domains = [DomainRun(network, domain, spark, of_domain(domain.clock), sink) for domain in network.time_domains]
+    is_local = Storage.reached(absolute_location(settings.checkpoint)).is_local
+    starter = DomainStarter(spark=spark, sink=sink, server=server, settings_of=of_domain, is_local=is_local)
+    drafts = [DomainDraft.of(network, domain, spark) for domain in network.time_domains]
+    domains = [starter.prepared(draft) for draft in drafts]
     begin_with(workers, {domain.domain.clock: domain.first_workers for domain in domains})
-    return domains
+    return starter, RunningDomains(domains)
 
 
 def _needs(settings: StartSettings) -> NeedsSettings:
@@ -241,11 +340,6 @@ def _needs(settings: StartSettings) -> NeedsSettings:
         tuple(replace(feed, needs=absolute_location(feed.needs)) for feed in settings.feeds),
         None if published is None else NeedsFile(absolute_location(published)),
     )
-
-
-def _give_up(domains: Sequence[DomainRun]) -> None:
-    for domain in domains:
-        domain.give_up()
 
 
 def _default_partitions(spark: SparkSession, elastic: ElasticSettings | None) -> int:

@@ -1,4 +1,4 @@
-"""The course of a trunk: started, killed, started again, perhaps stopped and started once more, and run to its end."""
+"""The course of a trunk: started, killed, started again, perhaps handed over, and run to its end."""
 
 from __future__ import annotations
 
@@ -22,10 +22,15 @@ import pytest
 from pyarrow import feather
 from pyspark.sql import DataFrame, SparkSession
 
+from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
 from streamshed.spark.checkpoint.checkpoint_reader import last_committed
 from streamshed.spark.checkpoint.checkpoint_reader import query_id as id_in_checkpoint
 from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.domain_run import DomainRun
+from streamshed.spark.hand_over import DomainStarter
 from streamshed.spark.run import Run, start
 from tests.spark.harness import PATIENCE_SECONDS
 from tests.spark.trunks.scenario import KILLED
@@ -71,6 +76,12 @@ class AnswerFiles:
             self.has_come.set()
         if clock in self._come:
             self.has_come.wait(PATIENCE_SECONDS)
+
+    def await_next(self, step: int, network: QueryNetwork) -> None:
+        """Await another step, of another network."""
+        self.awaited_step, self.network, self._come = step, network, set()
+        vars(self).pop("_awaited", None)
+        self.has_come.clear()
 
     def keep(self, answers: DataFrame, micro_batch_id: int, query_id: str) -> None:
         """Write the file."""
@@ -186,19 +197,41 @@ def _await_program(cast: Cast, process: subprocess.Popen[bytes], has_come: Calla
 
 
 def go_on(cast: Cast, spark: SparkSession) -> None:
-    """Start the trunk again and run it to its end; where it is to be stopped meanwhile, start it once more."""
+    """Start the trunk again and run it to its end; where that is another network in the end, hand over to it."""
     spark = spark.newSession()
     for name, value in cast.trunk.session.items():
         spark.conf.set(name, value)
-    lasts = [step for step in (cast.trunk.stopped_after, cast.trunk.steps - 1) if step is not None]
-    for number, last in enumerate(lasts, start=1):
-        _note_start(cast, number)
-        sink = AnswerFiles(cast, last)
-        with started(cast, spark, number, sink) as run:
+    lasts = [step for step in (cast.trunk.handed_over_after, cast.trunk.steps - 1) if step is not None]
+    _note_start(cast, 1)
+    sink = AnswerFiles(cast, lasts[0])
+    with started(cast, spark, 1, sink) as run:
+        _await(run, sink)
+        for number, last in enumerate(lasts[1:], start=2):
+            _hand_over(cast, run, sink, number, last)
             _await(run, sink)
-            if last == cast.trunk.steps - 1:
-                assert run.drain(PATIENCE_SECONDS)
-                (cast.path / "statistics.json").write_text(run.statistics().to_json())
+        assert run.drain(PATIENCE_SECONDS)
+        (cast.path / "statistics.json").write_text(run.statistics().to_json())
+
+
+def _hand_over(cast: Cast, run: Run, sink: AnswerFiles, number: int, last: int) -> None:
+    """Go on with the network of the next start, in the same process."""
+    begin = DomainStarter.begin
+
+    def noted(starter: DomainStarter, prepared: DomainRun) -> None:
+        _note_start(cast, number)
+        begin(starter, prepared)
+
+    with pytest.MonkeyPatch.context() as patch:
+        script(patch, cast, number)
+        patch.setattr(DomainStarter, "begin", noted)
+        network = cast.network(number)
+        stranger = stream("stranger", rate(1), time="timestamp").filter("value > 0").query("stranger")
+        with pytest.raises(IncompatibleCheckpointError, match="fixed"):
+            run.add(stranger)
+        sink.await_next(last, network)
+        handed = run.hand_over(network)
+        assert handed.pause_seconds > 0
+        assert run.network is network
 
 
 def _note_start(cast: Cast, number: int) -> None:

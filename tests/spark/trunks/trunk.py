@@ -29,7 +29,8 @@ class Trunk:
         steps: So many steps the course has: each input that has fewer rests then.
         killed_in: The step in whose micro-batch the first process is killed.
         killed: Whether the answers of that micro-batch have been written by then.
-        stopped_after: The step after whose micro-batch the second run is stopped; None: it goes on to the end.
+        handed_over_after: The step after whose micro-batch the second run is handed over to the next network; None: it
+            goes on to the end.
         settings: How the network is started, beside `SETTINGS`.
         session: Settings of the Spark session.
         on_cluster: Whether tasks run in executors of a standalone cluster.
@@ -40,7 +41,7 @@ class Trunk:
     steps: int
     killed_in: int = 1
     killed: Literal["written", "unwritten"] = "unwritten"
-    stopped_after: int | None = None
+    handed_over_after: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     session: Mapping[str, str] = field(default_factory=dict)
     on_cluster: bool = False

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from streamshed.cli.profile import wait_until_quiet
+from streamshed.spark.hand_over import RunningDomains
 from streamshed.spark.loop.finished import Finished
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.run import Run
@@ -28,7 +29,7 @@ class Played:
         domains = [
             SimpleNamespace(domain=SimpleNamespace(clock=clock), finished=kept) for clock, kept in self._kept.items()
         ]
-        self._run = Run(cast(Any, domains), cast(Any, None))
+        self._run = Run(RunningDomains(cast(Any, domains)), *cast(Any, (None, None, None)))
         self.micro_batches = 0
 
     def await_termination(self, timeout_seconds: float) -> bool:

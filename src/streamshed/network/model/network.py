@@ -2,11 +2,11 @@
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from streamshed.errors import InvalidNetworkError, Problem
+from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.model.foundation import chains
 from streamshed.network.model.lookup import Lookup
 from streamshed.network.model.node import Node
@@ -19,6 +19,7 @@ _Named = TypeVar("_Named", Stream, Relation)
 _ENGINE = "streamshed.spark"
 _DRAWING = "streamshed.network.model.render"
 _EXPLAINING = "streamshed.dashboard.explained_network"
+_GOALS = tuple(field.name for field in fields(Query) if field.name not in {"name", "node"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,57 @@ class QueryNetwork:
             KeyError: There is none.
         """
         return self._queries_by_name[name]
+
+    def with_queries(self, *queries: Query) -> "QueryNetwork":
+        """Return the network with more queries.
+
+        Args:
+            *queries: Those that come.
+
+        Raises:
+            InvalidNetworkError: Listing all that is wrong, such as a name that is there already.
+        """
+        return replace(self, queries=(*self.queries, *queries))
+
+    def without_queries(self, *names: str) -> "QueryNetwork":
+        """Return the network without some queries.
+
+        Args:
+            *names: Those that go.
+
+        Raises:
+            InvalidNetworkError: There is no query of a name, or none would be left.
+        """
+        self._refuse_unknown(*names)
+        return replace(self, queries=tuple(query for query in self.queries if query.name not in names))
+
+    def with_goals(self, name: str, **goals: Any) -> "QueryNetwork":
+        """Return the network with other goals of a query; what is asked stays.
+
+        Args:
+            name: The query.
+            **goals: `weight`, `priority`, `mode`, `max_error`, `max_gap` or `gaps_by`, as `.query(...)` takes them.
+
+        Raises:
+            InvalidNetworkError: There is no such query or goal, or a goal cannot be.
+
+        Example:
+            >>> from streamshed.network.model.sources import rate
+            >>> from streamshed.network.model.stream import stream
+            >>> ticks = stream("ticks", rate(100), time="timestamp")
+            >>> total = ticks.window("1 minute").agg(total="sum(value)").query("total")
+            >>> network(total).with_goals("total", weight=3).query("total").weight
+            3.0
+        """
+        self._refuse_unknown(name)
+        if strangers := [goal for goal in goals if goal not in _GOALS]:
+            raise InvalidNetworkError(*(unknown_name("goal", goal, _GOALS) for goal in strangers))
+        changed = replace(self.query(name), **goals)
+        return replace(self, queries=tuple(changed if query.name == name else query for query in self.queries))
+
+    def _refuse_unknown(self, *names: str) -> None:
+        if strangers := [name for name in names if name not in self._queries_by_name]:
+            raise InvalidNetworkError(*(unknown_name("query", name, self._queries_by_name) for name in strangers))
 
     def start(self, *arguments: Any, **settings: Any) -> Any:
         """Run on Spark until stopped; takes and returns what `streamshed.spark.start` does."""

@@ -78,7 +78,6 @@ class MicroBatchRecorder:
 
     def __init__(self, recorded: Recorded) -> None:
         self._to = recorded
-        self._last_started: float | None = None
         self._last_watermark = 0
         self._first_events: dict[str, int] = {}
 
@@ -102,8 +101,8 @@ class MicroBatchRecorder:
         entry = (
             to.loop.record(outcome, measurements) if to.scaling is None else to.scaling.record(outcome, measurements)
         )
-        waited = 0.0 if self._last_started is None else outcome.started_at_seconds - self._last_started
-        self._last_started = outcome.started_at_seconds
+        before = to.finished.latest
+        waited = 0.0 if before.micro_batch_id < 0 else outcome.started_at_seconds - before.started_at_seconds
         decision = entry.decision
         status = RunStatus(
             clock=to.clock,

@@ -30,6 +30,7 @@ class MicroBatchWriter:
         summaries: What tasks tell of the answers they computed.
         is_active: Whether Spark's query is active, which it is until its stop begins.
         ahead: Told when a micro-batch is written; None: nobody is.
+        unreadable_rows: Set aside since the start of the run, until now.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class MicroBatchWriter:
         *,
         is_active: Callable[[], bool] = lambda: False,
         ahead: PlanningAhead | None = None,
+        unreadable_rows: int = 0,
     ) -> None:
         self._sink = sink
         self._query_id = query_id
@@ -51,7 +53,7 @@ class MicroBatchWriter:
         self._is_stopping, self._is_abandoned = False, False
         self._summaries: dict[int, dict[str, QueryStatus]] = {}
         self._sums: dict[int, dict[Share, WindowSums]] = {}
-        self._unreadable_rows = 0
+        self._unreadable_rows = unreadable_rows
 
     def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
         """Write one micro-batch; called again with the same after a crash.

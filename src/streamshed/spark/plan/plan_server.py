@@ -19,11 +19,14 @@ from streamshed.spark.plan.plan_client import TOKEN_HEADER, PlanClient
 _log = logging.getLogger(__name__)
 
 
+Plans = Callable[[int], str]
+"""Returns the plan of a micro-batch as JSON text."""
+
+
 class PlanServer:
     """Answers, for each micro-batch of each time domain, with its plan.
 
     Args:
-        plans: Per domain, what returns the plan of a micro-batch as JSON text.
         host: Address to listen on.
         port: Port to listen on; 0: any that is free.
 
@@ -31,10 +34,11 @@ class PlanServer:
         PortInUseError: Another program listens there.
     """
 
-    def __init__(self, plans: Mapping[str, Callable[[int], str]], *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self.token = secrets.token_urlsafe(24)
+        self._plans: dict[str, Plans] = {}
         try:
-            self._server = ThreadingHTTPServer((host, port), _handler(plans, self.token))
+            self._server = ThreadingHTTPServer((host, port), _handler(self._plans, self.token))
         except OSError as error:
             raise PortInUseError(
                 f"cannot listen on {host}:{port} for the plan table: {error.strerror or error}; choose another port, or"
@@ -44,10 +48,19 @@ class PlanServer:
         self._thread = threading.Thread(target=self._server.serve_forever, name="streamshed-plans", daemon=True)
         self._thread.start()
 
-    def client(self, domain: str) -> PlanClient:
-        """Return what asks for the plans of a domain."""
+    def serve(self, domain: str, plans: Plans) -> PlanClient:
+        """Answer for a domain from now on; returns what asks for its plans.
+
+        Each call has an address of its own: a task that remembers a plan does not take it for one of another network.
+
+        Args:
+            domain: Of the plans.
+            plans: Where they come from.
+        """
         host, port = self._server.server_address[:2]
-        return PlanClient(f"http://{host!s}:{port}/{domain}", self.token)
+        path = f"{domain}/{len(self._plans)}"
+        self._plans[path] = plans
+        return PlanClient(f"http://{host!s}:{port}/{path}", self.token)
 
     def close(self) -> None:
         """Stop listening."""
@@ -64,7 +77,7 @@ class PlanServer:
         self.close()
 
 
-def _handler(plans: Mapping[str, Callable[[int], str]], token: str) -> type[BaseHTTPRequestHandler]:
+def _handler(plans: Mapping[str, Plans], token: str) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         wbufsize = -1  # headers and body leave together: the peer acknowledges small packets late
 

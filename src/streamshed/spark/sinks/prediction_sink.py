@@ -58,6 +58,12 @@ class PredictionSink:
     _following: dict[str, _Following] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def of_network(self, network: QueryNetwork) -> PredictionSink:
+        """Return the same for the queries of another network that goes on under the same checkpoint."""
+        return PredictionSink(
+            answers=self.answers, predictions=self.predictions, queries=predicted_in_runs(network), method=self.method
+        )
+
     def check(self) -> None:
         """Make both folders, and see that they can be written to and lie apart."""
         self.answers.check()

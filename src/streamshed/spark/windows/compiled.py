@@ -16,7 +16,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.stream import Stream
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.sharing.inlining import inlined_tests
-from streamshed.sharing.instructions import Match
+from streamshed.sharing.instructions import Call, Match
 from streamshed.sharing.large_values import sized_of_stream
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.admit.passing import passes
@@ -114,6 +114,7 @@ def _line(
 ) -> StraightLine:
     fused = work.expression_count <= MOST_FUSED
     inlined = frozenset() if fused else inlined_tests(work.program.instructions, work.selections)
+    has_calls = any(isinstance(instruction, Call) for instruction in work.program.instructions)
     try:
         return run_instructions(
             admitted,
@@ -122,7 +123,7 @@ def _line(
             fused=fused,
             gates=_gates(work, plan),
             costs=costs,
-            takers=_takers(work),
+            takers=_takers(work) if has_calls else (),
         )
     except AnalysisException as error:
         raise refused_instruction(

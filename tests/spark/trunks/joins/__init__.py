@@ -5,14 +5,14 @@ from tests.spark.trunks.joins.sides import side
 from tests.spark.trunks.trunk import Trunk
 
 CALLS, ALERTS = side("calls"), side("alerts")
-STOPPED_AFTER = 2
+HANDED_OVER_AFTER = 2
 
 TRUNK = Trunk(
     inputs=(CALLS, ALERTS),
     steps=7,
     killed_in=1,
     killed="unwritten",
-    stopped_after=STOPPED_AFTER,
+    handed_over_after=HANDED_OVER_AFTER,
     settings={"partitions": 2, "headroom": 1.0},
     session=INTERPRETED,
 )

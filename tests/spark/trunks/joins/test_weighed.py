@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from streamshed.network.model.query import Query
-from tests.spark.trunks.joins import STOPPED_AFTER, TRUNK
+from tests.spark.trunks.joins import HANDED_OVER_AFTER, TRUNK
 from tests.spark.trunks.joins.pairs import each_pair, pairs_told
 from tests.spark.trunks.joins.sides import DEAR_LAG_SECONDS, HOT
 from tests.spark.trunks.joins.valued import BY_WEIGHT, WITHIN_SECONDS, shed, valued, valued_pairs
@@ -31,7 +31,7 @@ def pairs(outcome: Outcome) -> pd.DataFrame:
     The last micro-batch before a restart may be run again after it.
     """
     pairs = valued_pairs(outcome)
-    before = pairs[pairs.step < STOPPED_AFTER]
+    before = pairs[pairs.step < HANDED_OVER_AFTER]
     told = pairs_told(outcome)
     return before.assign(times=[told[pair] for pair in zip(before.left_id, before.right_id, strict=True)])
 
@@ -52,7 +52,7 @@ def test_what_is_done_of_the_join_is_what_is_worth_most(pairs: pd.DataFrame) -> 
 def test_the_journal_tells_what_results_were_worth(outcome: Outcome, pairs: pd.DataFrame) -> None:
     joins, readers = outcome.journal.set_index("micro_batch_id").joins, outcome.readers("calls")
     of_step = {step: joins[readers[step]]["valued"] for step in range(TRUNK.steps)}
-    for step in range(STOPPED_AFTER):
+    for step in range(HANDED_OVER_AFTER):
         came = pairs[(pairs.step == step) & (pairs.times == 1)]
         assert of_step[step]["results"] == len(came)
         assert of_step[step]["weight"] == pytest.approx(came.worth.sum())

@@ -7,7 +7,7 @@ from tests.spark.sessions import INTERPRETED
 from tests.spark.trunks.joins.sides import STEPS, side
 from tests.spark.trunks.trunk import Trunk
 
-STOPPED_AFTER = 3
+HANDED_OVER_AFTER = 3
 FAR_AHEAD_STEP = 2
 """The step in which both sides have a row of the year 2038: all goes on as without them."""
 
@@ -18,7 +18,7 @@ TRUNK = Trunk(
     steps=STEPS,
     killed_in=1,
     killed="unwritten",
-    stopped_after=STOPPED_AFTER,
+    handed_over_after=HANDED_OVER_AFTER,
     settings={"partitions": 2},
     session=INTERPRETED,
 )

@@ -19,7 +19,7 @@ from tests.spark.trunks.checks import (
 from tests.spark.trunks.joins.pairs import all_pairs
 from tests.spark.trunks.joins.restarting import start_once_more
 from tests.spark.trunks.outcome import Outcome
-from tests.spark.trunks.pairs import STOPPED_AFTER, TRUNK
+from tests.spark.trunks.pairs import HANDED_OVER_AFTER, TRUNK
 from tests.spark.trunks.pairs.matched import LAST_WITH_ROWS, SAME, WITHIN_SECONDS, matched
 from tests.spark.trunks.scenario import Scenario, Setting
 from tests.spark.trunks.typed_views import typed_view
@@ -59,7 +59,7 @@ def test_each_pair_comes_once_with_its_columns_while_rows_are_asked_for(outcome:
     assert set(rows.values()) == {1}
     assert rows.keys() <= expected.keys()
     missing = {expected[row] for row in expected.keys() - rows.keys()}
-    assert missing <= set(range(STOPPED_AFTER, TRUNK.steps))
+    assert missing <= set(range(HANDED_OVER_AFTER, TRUNK.steps))
     times = zip(view["calls_ts"].to_pylist(), view["alerts_ts"].to_pylist(), strict=True)
     assert view["time"].to_pylist() == [max(of_pair) for of_pair in times]
     assert all(view["exact"].to_pylist())

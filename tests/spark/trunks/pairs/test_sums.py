@@ -12,7 +12,7 @@ from streamshed.network.model.query import Query
 from tests.spark.event_times import at
 from tests.spark.trunks.joins.sides import STEP_SECONDS, WATERMARK_SECONDS
 from tests.spark.trunks.outcome import Outcome
-from tests.spark.trunks.pairs import STOPPED_AFTER, TRUNK
+from tests.spark.trunks.pairs import HANDED_OVER_AFTER, TRUNK
 from tests.spark.trunks.pairs.asked import (
     AS_ROWS,
     BY_BOTH,
@@ -61,7 +61,7 @@ def test_queries_that_stay_are_answered_to_the_end(outcome: Outcome, spark: Spar
 
 @pytest.mark.parametrize(
     ("asked", "steps"),
-    [(MAPPED, TRUNK.killed_in + 1), (SLIDING, STOPPED_AFTER + 2), (BY_BOTH, STOPPED_AFTER + 2)],
+    [(MAPPED, TRUNK.killed_in + 1), (SLIDING, HANDED_OVER_AFTER + 2), (BY_BOTH, HANDED_OVER_AFTER + 2)],
     ids=lambda value: getattr(value, "name", None),
 )
 def test_windows_of_queries_that_come_are_whole_if_they_begin_later_than_all_rows_before(
@@ -78,7 +78,7 @@ def test_windows_that_close_before_a_query_goes_are_answered(
     outcome: Outcome, spark: SparkSession, asked: Asked
 ) -> None:
     """The last micro-batch before the restart may be run again after it."""
-    closed = at((STOPPED_AFTER - 1) * STEP_SECONDS - WATERMARK_SECONDS - 1)
+    closed = at((HANDED_OVER_AFTER - 1) * STEP_SECONDS - WATERMARK_SECONDS - 1)
     answers, expected = _answers(outcome, spark, asked), _expected(outcome, asked)
     last = closed - timedelta(seconds=asked.size)
     assert {place for place in expected if place[0] <= last} <= answers.keys()  # type: ignore[operator]

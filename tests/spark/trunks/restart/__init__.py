@@ -6,7 +6,7 @@ computing of answers and the sink.
 
 from tests.spark.sessions import INTERPRETED
 from tests.spark.trunks.numbered_rows import numbered_rows
-from tests.spark.trunks.restart.course import KILLED_IN, ROWS_PER_SECOND, STEP_SECONDS, STEPS, STOPPED_AFTER
+from tests.spark.trunks.restart.course import HANDED_OVER_AFTER, KILLED_IN, ROWS_PER_SECOND, STEP_SECONDS, STEPS
 from tests.spark.trunks.restart.trades import TRADES
 from tests.spark.trunks.trunk import Trunk
 
@@ -20,7 +20,7 @@ TRUNK = Trunk(
     steps=STEPS,
     killed_in=KILLED_IN,
     killed="unwritten",
-    stopped_after=STOPPED_AFTER,
+    handed_over_after=HANDED_OVER_AFTER,
     settings={"max_depth": 2, "unscalable": "keep"},
     session={**INTERPRETED, "spark.sql.execution.arrow.maxRecordsPerBatch": "50"},
 )

@@ -16,7 +16,7 @@ from streamshed.network.model.stream import Stream
 from tests.spark.event_times import at
 from tests.spark.trunks.checks import expected_of
 from tests.spark.trunks.outcome import Outcome
-from tests.spark.trunks.restart.course import STEP_SECONDS, STOPPED_AFTER
+from tests.spark.trunks.restart.course import HANDED_OVER_AFTER, STEP_SECONDS
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.spark.trunks.windows_of_duckdb import ExactWindows
 
@@ -68,12 +68,12 @@ def _queries(setting: Setting) -> Iterable[Query]:
 
 
 def _shed(step: int) -> Shed:
-    if not 1 <= step <= STOPPED_AFTER:
+    if not 1 <= step <= HANDED_OVER_AFTER:
         return Shed()
     queries = [f"{stream}.{name}" for stream in STREAMS for name in ("grouped", "nested", "mixed")]
     return Shed(
         kept_shares={f"{stream}.{name}": share for stream in STREAMS for name, share in KEPT_SHARES.items()},
-        dropped={query: [STILL_OPEN] for query in queries} if step == STOPPED_AFTER else {},
+        dropped={query: [STILL_OPEN] for query in queries} if step == HANDED_OVER_AFTER else {},
     )
 
 
@@ -116,7 +116,7 @@ SCENARIO = Scenario(
 )
 
 
-STOPPED = at((STOPPED_AFTER + 1) * STEP_SECONDS)
+STOPPED = at((HANDED_OVER_AFTER + 1) * STEP_SECONDS)
 """Up to when rows had come that a micro-batch was planned for before the stop."""
 
 
@@ -127,7 +127,7 @@ def _dropped_windows(outcome: Outcome, stream: str, name: str) -> set[datetime]:
     """
     definition = outcome.cast.network(1).query(f"{outcome.prefix}.{stream}.{name}").definition_id
     clock = "time" if stream == "events" else stream
-    drops = outcome.plans(clock)[outcome.micro_batch_of(STOPPED_AFTER, clock)].drops.queries
+    drops = outcome.plans(clock)[outcome.micro_batch_of(HANDED_OVER_AFTER, clock)].drops.queries
     size, slide = (20, 5) if name == "sliding" else (SIZE, SIZE)
     numbers = {
         number for part, one in drops.items() if part.split(".")[0] == str(definition) for number in one.numbers()

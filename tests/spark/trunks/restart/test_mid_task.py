@@ -19,7 +19,7 @@ from tests.spark.trunks.checks import (
 )
 from tests.spark.trunks.course import LEARNED
 from tests.spark.trunks.outcome import Outcome
-from tests.spark.trunks.restart.course import KILLED_IN, ROWS_PER_SECOND, SECONDS, STEP_SECONDS, STOPPED_AFTER
+from tests.spark.trunks.restart.course import HANDED_OVER_AFTER, KILLED_IN, ROWS_PER_SECOND, SECONDS, STEP_SECONDS
 from tests.spark.trunks.restart.deadly import DeadlyFunction
 from tests.spark.trunks.restart.some_windows import some_dropped
 from tests.spark.trunks.scenario import Scenario, Setting
@@ -77,7 +77,7 @@ def test_it_was_killed_in_the_middle_of_a_task(outcome: Outcome) -> None:
     The micro-batch that the stop interrupted may be run again, too.
     """
     handed = Counter(rows_handed(outcome.folder / "handed"))
-    first, stopped = KILLED_IN * ROWS_PER_STEP, STOPPED_AFTER * ROWS_PER_STEP
+    first, stopped = KILLED_IN * ROWS_PER_STEP, HANDED_OVER_AFTER * ROWS_PER_STEP
     twice = {row for row, times in handed.items() if times == 2} - set(range(stopped, stopped + 2 * ROWS_PER_STEP))
     assert twice == set(range(first, first + HANDED_BEFORE))
     assert max(handed.values()) == 2

@@ -15,6 +15,6 @@ TRUNK = Trunk(
     steps=STEPS,
     killed_in=1,
     killed="written",
-    stopped_after=2,
+    handed_over_after=2,
     session=INTERPRETED,
 )

@@ -1,6 +1,7 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
+from streamshed.spark.hand_over import RunningDomains
 from streamshed.spark.loop.finished import Finished
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.run import Run
@@ -22,7 +23,7 @@ def finished(clock: str, *, first_end: float, micro_batches: int) -> Finished:
 
 def run_of(*kept: Finished) -> Run:
     domains = [SimpleNamespace(domain=SimpleNamespace(clock=one.latest.clock), finished=one) for one in kept]
-    return Run(cast(Any, domains), cast(Any, None))
+    return Run(RunningDomains(cast(Any, domains)), *cast(Any, (None, None, None)))
 
 
 def ids(statuses: tuple[RunStatus, ...]) -> list[tuple[str, int]]:

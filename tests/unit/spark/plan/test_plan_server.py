@@ -26,18 +26,18 @@ def plan(micro_batch_id: int) -> str:
 
 @pytest.fixture
 def server() -> Iterator[PlanServer]:
-    with PlanServer({"time": plan}) as running:
+    with PlanServer() as running:
         yield running
 
 
 def test_a_plan_is_what_the_planner_says(server: PlanServer) -> None:
-    told = server.client("time").plan(3)
+    told = server.serve("time", plan).plan(3)
     assert (told.micro_batch_id, told.open, told.streams["s"].sampling_code) == (3, 7, 5)
 
 
 @pytest.mark.parametrize("token", ["", "guessed", "gu\u00e9ssed"])
 def test_who_has_not_the_token_is_told_nothing(server: PlanServer, token: str) -> None:
-    client = PlanClient(server.client("time").url, token)
+    client = PlanClient(server.serve("time", plan).url, token)
     request = urllib.request.Request(f"{client.url}?micro_batch_id=3", headers={TOKEN_HEADER: token} if token else {})
     with pytest.raises(urllib.error.HTTPError, match="403") as refused:
         urllib.request.urlopen(request)
@@ -59,18 +59,31 @@ def test_who_has_not_the_token_is_told_nothing(server: PlanServer, token: str) -
 def test_where_there_is_no_plan_the_micro_batch_fails_and_says_why(
     server: PlanServer, domain: str, micro_batch_id: int, says: str
 ) -> None:
+    served = server.serve("time", plan)
+    client = PlanClient(served.url.replace("/time/", f"/{domain}/"), served.token)
     with pytest.raises(PlanUnavailableError, match=f"no plan for micro-batch {micro_batch_id}: .*{says}"):
-        server.client(domain).plan(micro_batch_id)
+        client.plan(micro_batch_id)
+
+
+def test_plans_of_another_network_have_another_address(server: PlanServer) -> None:
+    """Tasks remember plans by their address."""
+
+    def other(micro_batch_id: int) -> str:
+        return PlanRow(micro_batch_id=micro_batch_id, open=8, streams={}).to_json()
+
+    clients = [server.serve("time", plans) for plans in (plan, other)]
+    assert [client.plan(3).open for client in clients] == [7, 8]
+    assert clients[0].url != clients[1].url
 
 
 def test_it_listens_on_loopback_only_unless_asked(server: PlanServer) -> None:
-    assert server.client("time").url.startswith("http://127.0.0.1:")
-    with PlanServer({"time": plan}, host="localhost") as named:
-        assert named.client("time").plan(1).micro_batch_id == 1
+    assert server.serve("time", plan).url.startswith("http://127.0.0.1:")
+    with PlanServer(host="localhost") as named:
+        assert named.serve("time", plan).plan(1).micro_batch_id == 1
 
 
 def test_each_run_has_a_token_of_its_own(server: PlanServer) -> None:
-    with PlanServer({"time": plan}) as other:
+    with PlanServer() as other:
         assert len({server.token, other.token}) == 2
         assert min(len(server.token), len(other.token)) >= 32
 
@@ -81,11 +94,11 @@ def test_a_port_in_use_is_told() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(PortInUseError, match=f"cannot listen on 127.0.0.1:{port}"):
-            PlanServer({"time": plan}, port=port)
+            PlanServer(port=port)
 
 
 def test_nobody_answers_once_it_is_closed() -> None:
-    with PlanServer({"time": plan}) as running:
-        client = running.client("time")
+    with PlanServer() as running:
+        client = running.serve("time", plan)
     with pytest.raises(PlanUnavailableError, match="no plan from the driver"):
         client.plan(3)

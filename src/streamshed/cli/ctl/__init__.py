@@ -1,0 +1,1 @@
+"""`streamshed ctl`: looks at the queries of a network that runs, and changes them."""

@@ -1,0 +1,135 @@
+"""`streamshed ctl`: the commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streamshed.cli.terminal.parameters import DURATION
+from streamshed.errors import InvalidNetworkError
+
+_CHECKPOINT = click.argument("checkpoint")
+_WAIT = click.option(
+    "--timeout", type=DURATION, default="1 minute", show_default=True, help="How long the run may take to answer."
+)
+
+
+@click.group(short_help="Look at the queries of a network that runs, and change them.")
+def ctl() -> None:
+    """Look at the queries of a `streamshed run`, and change them while it runs.
+
+    CHECKPOINT is that of the run. Who may write there may change its queries.
+    """
+
+
+@ctl.command("list")
+@_CHECKPOINT
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def list_queries(*, checkpoint: str, as_json: bool) -> None:
+    """List the queries that run, and their goals."""
+    from streamshed.cli.ctl.edited_document import queries_in
+
+    queries = dict(queries_in(_box(checkpoint).running()))
+    if as_json:
+        click.echo(json.dumps(queries))
+        return
+    for name, body in queries.items():
+        goals = [f"{goal} {body[goal]}" for goal in _GOALS if goal in body]
+        click.echo(": ".join([name, ", ".join(goals)] if goals else [name]))
+
+
+@ctl.command()
+@_CHECKPOINT
+def export(*, checkpoint: str) -> None:
+    """Print the document that runs."""
+    click.echo(_box(checkpoint).running(), nl=False)
+
+
+@ctl.command()
+@_CHECKPOINT
+@click.argument("file", type=click.Path(path_type=Path))
+@_WAIT
+def add(*, checkpoint: str, file: Path, timeout: int) -> None:
+    """Add the queries of FILE, with the operators and relations that they bring.
+
+    FILE has the sections `queries`, `operators` and `relations` of a document. Relative paths in it begin at the folder
+    of the document that runs.
+    """
+    from streamshed.cli.ctl.edited_document import with_fragment
+    from streamshed.network.document.document import document_text
+
+    fragment = document_text(file)
+    _ask(checkpoint, lambda running: with_fragment(running, fragment), timeout)
+
+
+@ctl.command()
+@_CHECKPOINT
+@click.argument("query")
+@_WAIT
+def remove(*, checkpoint: str, query: str, timeout: int) -> None:
+    """Remove QUERY; its open windows are not answered."""
+    from streamshed.cli.ctl.edited_document import without_query
+
+    _ask(checkpoint, lambda running: without_query(running, query), timeout)
+
+
+_GOALS = ("weight", "priority", "mode", "max_error", "max_gap", "gaps_by")
+
+
+@ctl.command()
+@_CHECKPOINT
+@click.argument("query")
+@click.option("--weight", type=float, help="How much its error counts.")
+@click.option("--priority", type=int, help="Queries of higher priority are shed last.")
+@click.option("--mode", help="approximate, exact or subset.")
+@click.option("--max-error", help='Such as "2 %"; "none": as little as the load allows.')
+@click.option("--max-gap", help='Windows, or a time such as "10 minutes"; "none": one window.')
+@click.option("--gaps-by", help="window or group.")
+@_WAIT
+def change(*, checkpoint: str, query: str, timeout: int, **goals: Any) -> None:
+    """Give QUERY other goals; its windows go on."""
+    from streamshed.cli.ctl.edited_document import with_goals
+
+    given = {name: _goal(value) for name, value in goals.items() if value is not None}
+    if not given:
+        raise click.UsageError("no goal was given: see streamshed ctl change --help")
+    _ask(checkpoint, lambda running: with_goals(running, query, given), timeout)
+
+
+@ctl.command()
+@_CHECKPOINT
+@click.argument("file", type=click.Path(path_type=Path))
+@_WAIT
+def apply(*, checkpoint: str, file: Path, timeout: int) -> None:
+    """Go on with the whole document FILE: its queries come, others go. What it says under `run` is not heeded."""
+    from streamshed.network.document.document import document_text
+
+    text = document_text(file)
+    _ask(checkpoint, lambda _running: text, timeout)
+
+
+def _goal(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return None if value == "none" else int(value) if value.isdigit() else value
+
+
+def _box(checkpoint: str) -> Any:
+    from streamshed.cli.ctl.request_box import RequestBox
+
+    return RequestBox(checkpoint)
+
+
+def _ask(checkpoint: str, edit: Callable[[str], str], timeout: int) -> None:
+    box = _box(checkpoint)
+    reply = box.ask(edit(box.running()), timeout_seconds=timeout / 1e6)
+    if reply.problem is not None:
+        raise InvalidNetworkError(reply.problem)
+    for name, first_window in reply.first_windows.items():
+        since = "all its windows are whole" if first_window is None else f"its first whole window begins {first_window}"
+        click.echo(f"{name}: {since}")
+    click.echo(f"done, with a pause of {reply.pause_seconds:.1f} s")

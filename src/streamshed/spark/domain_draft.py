@@ -1,0 +1,79 @@
+"""A time domain of a network, compiled to see whether it can run: nothing is written and nothing runs yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyspark.sql import DataFrame, SparkSession
+
+from streamshed.network.model.network import QueryNetwork, TimeDomain
+from streamshed.planning.tree.scalability import protected_streams
+from streamshed.sharing.network_work import StreamWork
+from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, types_of_network
+from streamshed.spark.compile.join_frame import with_joined
+from streamshed.spark.compile.side_answers import compiled_sides
+from streamshed.spark.loop.join_planner import refuse_what_joins_cannot
+from streamshed.spark.source.relation_frame import read_relations
+from streamshed.spark.source.source_frame import streaming_frame
+from streamshed.spark.windows.manifest import Types
+
+
+@dataclass(frozen=True)
+class DomainDraft:
+    """What Spark makes of a time domain of a network.
+
+    Attributes:
+        network: The network.
+        domain: The time domain.
+        sources: The rows of each stream that comes from outside.
+        compiled: The domain, without samplers and plans.
+        sides: The aggregates that it joins answers of.
+    """
+
+    network: QueryNetwork
+    domain: TimeDomain
+    sources: Mapping[str, DataFrame]
+    compiled: CompiledNetwork
+    sides: tuple[CompiledNetwork, ...]
+
+    @classmethod
+    def of(cls, network: QueryNetwork, domain: TimeDomain, spark: SparkSession) -> DomainDraft:
+        """Compile a time domain.
+
+        Args:
+            network: The network.
+            domain: One of its time domains.
+            spark: The session.
+
+        Raises:
+            InvalidNetworkError: Types that aggregates do not take; joins that cannot be.
+            SourceUnavailableError: A folder that is not there, or a relation that cannot be read.
+        """
+        refuse_what_joins_cannot(domain, protected_streams(network.foundation))
+        sources = {stream.name: streaming_frame(spark, stream) for stream in domain.sources}
+        compiled = compile_network(network, domain, with_joined(spark, domain, sources, network), spark)
+        sides = tuple(compiled_sides(spark, domain, sources))
+        for analyzed in (compiled, *sides):
+            read_relations(analyzed.instructions)
+        return cls(network, domain, sources, compiled, sides)
+
+    @cached_property
+    def of_domain(self) -> QueryNetwork:
+        """The queries of the time domain alone."""
+        return QueryNetwork(tuple(query for query in self.network.queries if query.stream in self.domain.streams))
+
+    @cached_property
+    def works(self) -> dict[str, StreamWork]:
+        """What is done for the rows of each stream."""
+        return {stream.work.stream.name: stream.work for stream in self.compiled.streams}
+
+    @property
+    def types(self) -> Types:
+        """The types of keys and values."""
+        return {
+            definition_id: types
+            for compiled in (*self.sides, self.compiled)
+            for definition_id, types in types_of_network(compiled).items()
+        }

@@ -1,0 +1,200 @@
+"""Time domains of a run are begun, and handed over to another network, each on the checkpoint that it has."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from streamshed.errors import IncompatibleCheckpointError
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.query import Query
+from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
+from streamshed.spark.cluster.session import settings_for_queries
+from streamshed.spark.common.failures import explained
+from streamshed.spark.domain_draft import DomainDraft
+from streamshed.spark.domain_run import DomainRun
+from streamshed.spark.loop.domain_settings import DomainSettings
+from streamshed.spark.plan.plan_server import PlanServer
+from streamshed.spark.settled_start import await_sources
+from streamshed.spark.sinks.prediction_sink import PredictionSink
+from streamshed.spark.sinks.sinks import Sink
+from streamshed.spark.windows.manifest import NEW_CHECKPOINT
+from streamshed.spark.windows.unseen_windows import ALWAYS
+
+
+@dataclass(frozen=True)
+class HandOver:
+    """What became of a change of queries while they run.
+
+    Attributes:
+        first_windows: By query that came, when its first whole window begins: no window of it is answered before, and
+            all from there on are as exact as if it had been there from the start. A time in UTC, or a number where
+            windows lie along numbers; None: all its windows are whole, as no row has come yet, or it asks for rows.
+        pause_seconds: How long no micro-batch could begin, of the time domain that waited longest; 0: none waited.
+    """
+
+    first_windows: Mapping[str, datetime | int | None]
+    pause_seconds: float
+
+
+class RunningDomains:
+    """The time domains of a run; one thread may change them while others look.
+
+    Args:
+        domains: In the order of their clocks.
+    """
+
+    def __init__(self, domains: Sequence[DomainRun]) -> None:
+        # Replaced, never changed, so that no reader sees half a change.
+        self.domains = tuple(domains)
+
+    @property
+    def by_clock(self) -> dict[str, DomainRun]:
+        """The same, by clock."""
+        return {running.domain.clock: running for running in self.domains}
+
+    @property
+    def queries(self) -> list[StreamingQuery]:
+        """Spark's queries."""
+        return [running.query for running in self.domains]
+
+    def put(self, domain: DomainRun) -> None:
+        """Let a time domain take the place of that of its clock."""
+        self.domains = tuple((self.by_clock | {domain.domain.clock: domain}).values())
+
+    def give_up(self) -> None:
+        """Stop all in the midst of their micro-batches."""
+        for running in self.domains:
+            running.give_up()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DomainStarter:
+    """With what time domains begin.
+
+    Attributes:
+        spark: The session.
+        sink: Where answers go.
+        server: Answers for plans.
+        settings_of: How the time domain of a clock is to run.
+        is_local: Whether the checkpoint is on a disk of this machine.
+    """
+
+    spark: SparkSession
+    sink: Sink
+    server: PlanServer
+    settings_of: Callable[[str], DomainSettings]
+    is_local: bool
+
+    def prepared(self, draft: DomainDraft, before: DomainRun | None = None) -> DomainRun:
+        """Return a time domain that is ready to begin.
+
+        Args:
+            draft: What is to run.
+            before: What ran on its checkpoint until now in this process; None: nothing did.
+
+        Raises:
+            StreamshedError: It cannot be.
+        """
+        finished = None if before is None else before.finished
+        settings = self.settings_of(draft.domain.clock)
+        return DomainRun(draft, self.spark, settings, self._sink_of(draft.network), finished)
+
+    def begin(self, prepared: DomainRun) -> None:
+        """Start the streaming query of a time domain."""
+        with settings_for_queries(self.spark, prepared.manifest.partitions, local_checkpoint=self.is_local):
+            prepared.start(self.server.serve(prepared.domain.clock, prepared.planner.plan))
+            await_sources(prepared.query)
+
+    def drafts(self, network: QueryNetwork, running: Mapping[str, DomainRun]) -> dict[str, DomainDraft]:
+        """Compile what is new of a network, beside what runs.
+
+        Args:
+            network: What is to run.
+            running: What does, by clock.
+
+        Returns:
+            By clock, those time domains of which another thing is asked.
+
+        Raises:
+            StreamshedError: It cannot go on from what runs; nothing has changed then.
+        """
+        domains = {domain.clock: domain for domain in network.time_domains}
+        self._sink_of(network)
+        for clocks, what in ((running.keys() - domains, "is gone"), (domains.keys() - running, "is new")):
+            if clocks:
+                raise IncompatibleCheckpointError(
+                    f'the clock "{min(clocks)}" {what}, but the streams of a checkpoint are fixed: {NEW_CHECKPOINT}'
+                )
+        drafts = {}
+        for clock, domain in domains.items():
+            before = running[clock].draft
+            queries = tuple(query for query in network.queries if query.stream in domain.streams)
+            if queries != before.of_domain.queries or (network.depth, network.joins) != _reserve(before.network):
+                drafts[clock] = DomainDraft.of(network, domain, self.spark)
+                running[clock].refuse(drafts[clock])
+        return drafts
+
+    def hand_over(self, running: RunningDomains, draft: DomainDraft) -> float:
+        """Stop a time domain between two micro-batches, and begin another on its checkpoint.
+
+        Args:
+            running: Those that run; what begins takes the place of what stops.
+            draft: What is to run.
+
+        Returns:
+            For how many seconds no micro-batch could begin.
+
+        Raises:
+            StreamshedError: It failed, and what ran before runs again.
+        """
+        before = running.by_clock[draft.domain.clock]
+        before.close()
+        try:
+            self._begin_behind(before, draft, running)
+        except Exception as error:
+            self._begin_behind(before, before.draft, running)
+            raise explained(error) from error
+        return time.monotonic() - before.idle_since_seconds
+
+    def _begin_behind(self, before: DomainRun, draft: DomainDraft, running: RunningDomains) -> None:
+        after = self.prepared(draft, before)
+        self.begin(after)
+        running.put(after)
+
+    def _sink_of(self, network: QueryNetwork) -> Sink:
+        return self.sink.of_network(network) if isinstance(self.sink, PredictionSink) else self.sink
+
+
+def first_windows(queries: Mapping[str, Query], domains: Mapping[str, DomainRun]) -> dict[str, datetime | int | None]:
+    """Return when the first whole window of each query begins; see `HandOver`.
+
+    Args:
+        queries: By name.
+        domains: What runs now, by clock.
+    """
+    return {
+        name: _first_window(query, domains[query.stream.clock].manifest.whole_since.get(query.definition_id, ALWAYS))
+        for name, query in queries.items()
+    }
+
+
+def _first_window(query: Query, since: int) -> datetime | int | None:
+    if since == ALWAYS or query.aggregate is None or query.is_by_count:
+        return None
+    window = query.aggregate.over
+    start = window.offset_microseconds - (window.offset_microseconds - since) // window.slide_microseconds * (
+        window.slide_microseconds
+    )
+    if window.is_numbered:
+        return start // MICROSECONDS_PER_NUMBER
+    return datetime.fromtimestamp(start / 1e6, UTC)
+
+
+def _reserve(network: QueryNetwork) -> tuple[int, bool]:
+    return network.depth, network.joins

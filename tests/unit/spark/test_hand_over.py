@@ -1,0 +1,118 @@
+"""Time domains that are handed over to another network, with what Spark does left out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from streamshed.errors import RunEndedError, SourceUnavailableError
+from streamshed.network.model.network import network
+from streamshed.network.model.query import Query
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.spark.domain_draft import DomainDraft
+from streamshed.spark.domain_run import DomainRun
+from streamshed.spark.hand_over import DomainStarter, RunningDomains, first_windows
+from streamshed.spark.run import Run
+
+TICKS = stream("ticks", rate(10), time="timestamp")
+SECOND = 1_000_000
+
+
+class Domain:
+    """Stands for a time domain of a run: notes what is done with it."""
+
+    def __init__(self, draft: Any, finished: Any = None) -> None:
+        self.draft, self.domain, self.finished = draft, draft.domain, finished
+        self.idle_since_seconds = float("inf")
+        self.query = SimpleNamespace(isActive=True, exception=lambda: None)
+
+    def close(self) -> None:
+        self.idle_since_seconds, self.query.isActive = time.monotonic(), False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Starter(DomainStarter):
+    """Starter such domains, but for one draft, which fails."""
+
+    failing: Any = None
+
+    def prepared(self, draft: DomainDraft, before: DomainRun | None = None) -> DomainRun:
+        return cast(DomainRun, Domain(draft, None if before is None else before.finished))
+
+    def begin(self, prepared: DomainRun) -> None:
+        if prepared.draft is self.failing:
+            raise SourceUnavailableError("its folder went away")
+
+
+def draft(name: str, clock: str = "time") -> Any:
+    return SimpleNamespace(name=name, domain=SimpleNamespace(clock=clock))
+
+
+def starter(failing: Any = None) -> Starter:
+    nothing = cast(Any, None)
+    return Starter(spark=nothing, sink=nothing, server=nothing, settings_of=nothing, is_local=True, failing=failing)
+
+
+def running(*drafts: Any) -> RunningDomains:
+    return RunningDomains(cast(Any, [Domain(one, finished=f"what {one.name} finished") for one in drafts]))
+
+
+def names(domains: RunningDomains) -> list[str]:
+    return [one.draft.name for one in cast(Any, domains.domains)]
+
+
+def test_what_begins_takes_the_place_of_what_stops_and_knows_what_it_finished() -> None:
+    domains = running(draft("a"), draft("b", clock="sensors"))
+    stopped = domains.domains[0]
+    seconds = starter().hand_over(domains, draft("c"))
+    assert names(domains) == ["c", "b"]
+    assert cast(Any, domains.domains[0]).finished == "what a finished"
+    assert not stopped.query.isActive
+    assert 0 <= seconds < 60
+
+
+def test_where_it_cannot_begin_what_ran_before_runs_again() -> None:
+    domains, bad = running(draft("a")), draft("bad")
+    with pytest.raises(SourceUnavailableError, match="went away"):
+        starter(failing=bad).hand_over(domains, bad)
+    assert names(domains) == ["a"]
+    assert domains.domains[0].query.isActive
+
+
+def test_a_run_that_has_ended_is_not_handed_over() -> None:
+    domains = running(draft("a"))
+    cast(Any, domains.domains[0]).query.exception = lambda: ValueError("it failed")
+    run = Run(domains, cast(Any, None), starter(), network(TICKS.query("rows")))
+    with pytest.raises(RunEndedError, match="has ended"):
+        run.add(TICKS.filter("value > 1").query("more"))
+
+
+def query(**window: Any) -> Query:
+    return TICKS.window("10 seconds", **window).agg(n="count(*)").query("q")
+
+
+@pytest.mark.parametrize("offset", [0, 2])
+@pytest.mark.parametrize("slide", [5, 10])
+@pytest.mark.parametrize("since", [0, 1, 4_999_999, 5 * SECOND, 12 * SECOND + 1])
+def test_the_first_whole_window_is_the_first_that_begins_after_what_was_read(
+    since: int, slide: int, offset: int
+) -> None:
+    asked = query(every=f"{slide} seconds", offset=f"{offset} seconds")
+    manifest = SimpleNamespace(whole_since={asked.definition_id: since})
+    told = first_windows({"q": asked}, {"time": cast(DomainRun, SimpleNamespace(manifest=manifest))})
+    starts = (offset * SECOND + number * slide * SECOND for number in range(-5, 20))
+    expected = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=next(one for one in starts if one >= since))
+    assert told == {"q": expected}
+
+
+def test_of_rows_and_of_a_run_without_rows_there_is_no_first_window() -> None:
+    manifest = SimpleNamespace(whole_since={})
+    asked = {"q": query(), "rows": TICKS.query("rows")}
+    told = first_windows(asked, {"time": cast(DomainRun, SimpleNamespace(manifest=manifest))})
+    assert told == {"q": None, "rows": None}

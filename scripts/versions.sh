@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the contract tests on each release of PySpark that is supported: what they check are internals of Spark.
+# Runs the contract tests, and those with a broker, on each release of PySpark that is supported: what they check are internals of Spark.
 # Usage: versions.sh [VERSION...]
 #
 # Each release gets an environment of its own, .venv-pyspark-VERSION: the locked packages, but for PySpark and Py4J.
@@ -42,6 +42,6 @@ for version in "$@"; do
         echo "Creating $environment"
         create_environment "$version" "$environment"
     fi
-    echo "PySpark $version: the contract tests"
-    "$environment/bin/python" -m pytest tests/spark/contracts
+    echo "PySpark $version: the contract tests, and those with a broker"
+    "$environment/bin/python" -m pytest tests/spark/contracts tests/spark/kafka
 done

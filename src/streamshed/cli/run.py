@@ -13,7 +13,11 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 
 @click.command(short_help="Run a network document until it is stopped.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--sink", type=SINK, help="Where answers go: console, parquet:FOLDER or memory:NAME.  [default: console]")
+@click.option(
+    "--sink",
+    type=SINK,
+    help="Where answers go: console, parquet:FOLDER, memory:NAME or kafka:TOPIC@HOST:PORT.  [default: console]",
+)
 @click.option(
     "--predictions", help="A folder for predictions of windows that were dropped; answers must go to Parquet."
 )

@@ -189,6 +189,8 @@ def _sink(settings: RunSettings, network: QueryNetwork) -> Sink:
             return spark.parquet_sink(place)
         case "memory":
             return spark.memory_sink(place)
+        case "kafka":
+            return spark.kafka_sink(place, settings.sink.servers, options=dict(settings.sink.options))
     return spark.console_sink()
 
 

@@ -52,6 +52,11 @@ def test_everything_can_be_said() -> None:
     [
         ("console", SinkSettings()),
         ("{memory: answers}", SinkSettings("memory", "answers")),
+        ("{kafka: answers, servers: 'a:1'}", SinkSettings("kafka", "answers", "a:1")),
+        (
+            "{kafka: answers, servers: 'a:1', options: {kafka.client.id: x}}",
+            SinkSettings("kafka", "answers", "a:1", (("kafka.client.id", "x"),)),
+        ),
         ("{parquet: 's3a://b/answers'}", SinkSettings("parquet", "s3a://b/answers")),
     ],
 )

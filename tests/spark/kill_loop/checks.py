@@ -90,6 +90,19 @@ def exact_violations(delivered: Delivered, aggregate: str, expected: Answers) ->
             yield delivered.violation(start, key, aggregate, "not exact", "exact")
 
 
+def guest_violations(delivered: Delivered, expected: Answers) -> Iterator[Violation]:
+    """Whether each window that was answered, of a query that comes and goes, has the exact value.
+
+    Args:
+        delivered: Of the query.
+        expected: The answers of all windows.
+    """
+    for row in delivered.answers:
+        value = expected.get((row.window_start, row.key), 0.0)
+        if row.value != value or not row.exact:
+            yield delivered.violation(row.window_start, row.key, row.aggregate, row.value, value)
+
+
 def longest_gap(delivered: Delivered, slide: int) -> int:
     """How many windows in a row are missing at most, but for those for which the query was shut down."""
     missed = [row for row in delivered.gaps if row.reason != SHUT_DOWN]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,9 +17,12 @@ from streamshed.spark.sinks.sinks import parquet_sink
 from tests.spark.budget import note_all_starts
 from tests.spark.harness import PATIENCE_SECONDS
 from tests.spark.kill_loop.places import Places
-from tests.spark.kill_loop.queries import network_over, settings_of
+from tests.spark.kill_loop.queries import guest_over, network_over, settings_of
 from tests.spark.sessions import INTERPRETED, session_for_tests
 from tests.spark.trunks.drawn_rows import FILE_ROW, drawn_numbers
+
+STAYS_SECONDS = 6.0
+"""After so long the query `guest` comes, after so long again it goes, and so on."""
 
 
 def main() -> None:
@@ -29,12 +35,18 @@ def main() -> None:
     queries = network_over(places.input)
     run = start(queries, spark, checkpoint=str(places.checkpoint), sink=sink, **settings_of(queries))
     places.started(int(attempt)).touch()
+    guest = guest_over(places.input)
+    changes = cycle([partial(run.add, guest), partial(run.remove, guest.name)])
     with run:
+        next_change = time.monotonic() + STAYS_SECONDS
         while not places.all_fed.exists():
             # Nobody is left to kill it when the parent has ended.
             if os.getppid() != parent:
                 return
             run.await_termination(0.2)
+            if time.monotonic() >= next_change:
+                next(changes)()
+                next_change = time.monotonic() + STAYS_SECONDS
         if not run.drain(PATIENCE_SECONDS):
             raise SystemExit("it could not be drained")
     _hash_rows(places)

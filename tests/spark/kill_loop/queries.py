@@ -12,8 +12,9 @@ import pandas as pd
 
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.operators import Apply
+from streamshed.network.model.query import Query
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
+from streamshed.network.model.stream import Stream, stream
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.statistics.guess import guessed_statistics
 from tests.spark.kill_loop.feed import SCHEMAS
@@ -129,13 +130,22 @@ def settings_of(queries: QueryNetwork) -> Mapping[str, Any]:
     }
 
 
-def network_over(path: Path) -> QueryNetwork:
-    """The network.
+GUEST = ExactWindows(aggregate="n", call="count(*)", size=2)
+"""What the query asks that comes and goes while the others run."""
+
+
+def guest_over(path: Path) -> Query:
+    """The query that comes and goes.
 
     Args:
         path: The folder of the streams' folders.
     """
-    events, calls, alerts = (
+    events, *_ = _streams(path)
+    return events.window("2 seconds").agg(n="count(*)").query("guest", mode="exact")
+
+
+def _streams(path: Path) -> tuple[Stream, ...]:
+    return tuple(
         stream(
             name,
             folder(path / name, "parquet", schema=schema, max_files_per_micro_batch=FILES_PER_MICRO_BATCH),
@@ -145,6 +155,15 @@ def network_over(path: Path) -> QueryNetwork:
         )
         for name, schema in SCHEMAS.items()
     )
+
+
+def network_over(path: Path) -> QueryNetwork:
+    """The network, without the query that comes and goes.
+
+    Args:
+        path: The folder of the streams' folders.
+    """
+    events, calls, alerts = _streams(path)
     judged = events.apply(waited, columns=["v"], into="w", returns="bigint")
     sums = judged.filter("w % 3 = 0").window("4 seconds", every="2 seconds").by("g").agg(total="sum(w)")
     within = tuple(f"{seconds} seconds" for seconds in WITHIN_SECONDS)

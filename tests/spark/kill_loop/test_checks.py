@@ -21,6 +21,7 @@ from tests.spark.kill_loop.checks import (
     Delivered,
     exact_violations,
     gap_violations,
+    guest_violations,
     longest_gap,
     pairs_expected,
     sampled_violations,
@@ -125,6 +126,13 @@ def test_answers_and_short_gaps_are_as_they_should_be() -> None:
 def test_what_is_lost_doubled_or_changed_is_named_once(change: object, got: str) -> None:
     assert callable(change)
     assert [violation.got for violation in _all_of(change(_subset(6)))] == [got]
+
+
+def test_of_a_query_that_comes_and_goes_windows_may_be_missing_but_none_is_wrong() -> None:
+    some = _subset(6, 9, 12, 15, 18, 21)
+    assert not [*guest_violations(some, COUNTS)]
+    for wrong in (replace(some.answers[0], value=4.0), replace(some.answers[0], exact=False)):
+        assert len([*guest_violations(replace(some, answers=[wrong, *some.answers[1:]]), COUNTS)]) == 1
 
 
 def test_windows_for_which_a_query_was_shut_down_do_not_count_against_its_bound() -> None:

@@ -22,6 +22,7 @@ from tests.spark.kill_loop.checks import (
     Delivered,
     exact_violations,
     gap_violations,
+    guest_violations,
     longest_gap,
     pairs_expected,
     sampled_violations,
@@ -29,7 +30,7 @@ from tests.spark.kill_loop.checks import (
 from tests.spark.kill_loop.feed import SCHEMAS, fed
 from tests.spark.kill_loop.ledger import Ledger
 from tests.spark.kill_loop.places import Places
-from tests.spark.kill_loop.queries import CLOCKS, EXACT_QUERIES, ExactQuery, clock_of, network_over
+from tests.spark.kill_loop.queries import CLOCKS, EXACT_QUERIES, GUEST, ExactQuery, clock_of, guest_over, network_over
 from tests.spark.kill_loop.violation import Violation
 from tests.spark.trunks.drawn_rows import DrawnRows, rows_with_numbers
 from tests.spark.trunks.inputs import STEP
@@ -89,7 +90,7 @@ class Outcome:
             places: Where all is.
             ledgers: By clock, what the checkpoint said meanwhile.
         """
-        network = network_over(places.input)
+        network = network_over(places.input).with_queries(guest_over(places.input))
         table = dataset.dataset(places.answers, format="parquet", partitioning="hive").to_table()
         rows = list(found_in(table, 0))
         of = {
@@ -142,7 +143,7 @@ def _violations(outcome: Outcome) -> Iterator[Violation]:
         yield from _unread(outcome.ledgers[clock_of(name)], name, rows)
     yield from _journal_violations(outcome)
     for kind, query in outcome.kinds:
-        if kind not in {"answer", "gap"} or (kind == "gap" and query not in EXACT_QUERIES):
+        if kind not in {"answer", "gap"} or (kind == "gap" and query not in {*EXACT_QUERIES, "guest"}):
             yield Violation(query, "all", f"rows of kind {kind}", "none")
     for delivered in outcome.delivered.values():
         yield from delivered.doubled()
@@ -154,6 +155,7 @@ def _violations(outcome: Outcome) -> Iterator[Violation]:
     yield from exact_violations(
         outcome.delivered["pairs"], "n", pairs_expected(outcome.fed["calls"], outcome.fed["alerts"])
     )
+    yield from guest_violations(outcome.delivered["guest"], GUEST.answers(outcome.fed["events"]))
     yield from sampled_violations(outcome.delivered["sampled"], outcome.events())
 
 
@@ -224,3 +226,5 @@ def _missing(figures: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
             yield f'no window of "{name}" was answered'
     if not figures["pairs"]["exact"]:
         yield "no pair was found"
+    if not figures["guest"]["exact"]:
+        yield "no window of the query that comes and goes was answered"

@@ -27,6 +27,10 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
     "--controller", type=click.Choice(CONTROLLER_NAMES), help="Who decides on workers.  [default: predictive]"
 )
 @click.option("--master", help="A cluster, such as spark://HOST:7077.  [default: this process]")
+@click.option(
+    "--jars",
+    help="Jars of connectors, with commas between them.  [default: Kafka's connector is fetched where it is needed]",
+)
 @click.option("--duration", type=DURATION, help="Stop by itself after so long.  [default: never]")
 @click.option(
     "--cores", type=click.IntRange(min=1), help="Threads of Spark, without --master.  [default: one per core]"
@@ -40,6 +44,7 @@ def run(
     master: str | None,
     cores: int | None,
     memory: str,
+    jars: str | None,
     as_json: bool,
     **settings: Any,
 ) -> ExitCode:
@@ -53,7 +58,7 @@ def run(
         file=file,
         settings=settings,
         duration_seconds=None if duration is None else duration / 1e6,
-        place=RunPlace(master=master, cores=cores, memory=memory),
+        place=RunPlace(master=master, cores=cores, memory=memory, jars=jars),
         as_json=as_json,
     )
     return run_document(request)

@@ -25,8 +25,9 @@ from streamshed.dashboard.watch import shown, watch
 from streamshed.dashboard.wording import count_text, share_text
 from streamshed.errors import SinkUnavailableError
 from streamshed.network.document.document import document_text, parse_network
+from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.source_folder import require_folder
-from streamshed.network.run.run_settings import CONSOLE, RunSettings
+from streamshed.network.run.run_settings import CONSOLE, KAFKA, RunSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,11 +47,13 @@ class RunPlace:
         master: A cluster; None: this process.
         cores: Threads of Spark in this process; None: one per core.
         memory: Of Spark's driver, such as "4g".
+        jars: Of connectors, as `spark.jars` takes them; None: that of Kafka is fetched where it is needed.
     """
 
     master: str | None
     cores: int | None
     memory: str
+    jars: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,14 +93,26 @@ def run_document(request: RunRequest) -> ExitCode:
     if settings.predictions is not None:
         predicted_in_runs(parsed.network)
     name, place = f"streamshed {request.file.name}", request.place
+    jars = _jars(parsed.network, settings, place)
     with (
-        session(name, cores=place.cores, memory=place.memory, master=place.master) as spark,
+        session(name, cores=place.cores, memory=place.memory, master=place.master, options=jars) as spark,
         _checkpoint(settings) as checkpoint,
     ):
         from streamshed.spark.operators.expression_checker import parser_of
 
         document = parse_network(text, folder=folder, expression_checker=parser_of(spark))
         return _run(document, settings, request, spark=spark, checkpoint=checkpoint)
+
+
+def _jars(network: QueryNetwork, settings: RunSettings, place: RunPlace) -> dict[str, str]:
+    """What brings the session its connectors."""
+    if place.jars is not None:
+        return {"spark.jars": place.jars}
+    if settings.sink.kind != KAFKA and not any(isinstance(one.source, KafkaSource) for one in network.all_streams):
+        return {}
+    from streamshed.spark.common.connector import connector_package
+
+    return {"spark.jars.packages": connector_package()}
 
 
 def _check_output(request: RunRequest, settings: RunSettings) -> None:
@@ -137,7 +152,7 @@ def _run(
 
     with running, Stopping(duration_seconds=request.duration_seconds) as stopping, _view(request, settings) as view:
         try:
-            history = watch(running, view, wait=wait)
+            history = watch(running, view, wait=wait, note=lambda _history: running.waits_for)
         finally:
             box.end()
         failure = running.exception

@@ -29,7 +29,9 @@ class StreamReading:
     arriving_rows_per_second: float
 
 
-def rows_to_read(state: ControlState, readings: Mapping[str, StreamReading], *, budget_seconds: float) -> dict[str, int]:
+def rows_to_read(
+    state: ControlState, readings: Mapping[str, StreamReading], *, budget_seconds: float
+) -> dict[str, int]:
     """Return how many rows of each stream the next micro-batch takes at most.
 
     As many as there is time for with nothing shed: n·(B − c0)/t(n), n rows of the last decision, t(n) the seconds that

@@ -9,9 +9,9 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
-from streamshed.errors import SourceUnavailableError
+from streamshed.errors import ServerUnavailableError, SourceUnavailableError
 from streamshed.spark.checkpoint.partition_offsets import PartitionOffsets
-from streamshed.spark.common.failures import innermost_cause
+from streamshed.spark.common.failures import innermost_cause, may_pass
 
 _PATIENCE_SECONDS = 10
 """How long a cluster may take to answer before a run begins."""
@@ -51,7 +51,8 @@ class Broker:
         try:
             self._answer(self._admin().describeTopics(names).allTopicNames(), _PATIENCE_SECONDS)
         except Py4JError as error:
-            raise SourceUnavailableError(f"{self._label}: {self._reason(error)}") from error
+            says = f"{self._label}: {self._reason(error)}"
+            raise (ServerUnavailableError if may_pass(error) else SourceUnavailableError)(says) from error
 
     def earliest(self, partitions: PartitionOffsets) -> PartitionOffsets | None:
         """Return the earliest offset that each partition has; None: the cluster does not answer.

@@ -13,7 +13,7 @@ from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.hand_over import RunningDomains
 
 LOOK_EVERY_SECONDS = 0.2
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 15.0
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class Fault:
     next_attempt_seconds: float = 0.0
 
     def tried(self, now_seconds: float) -> Fault:
-        """Return it after a start was tried: the pause before the next one is twice as long, up to a minute.
+        """Return it after a start was tried: the pause before the next one is twice as long, up to 15 s.
 
         Example:
             >>> fault = Fault(reason="no broker", began_seconds=0.0, micro_batch_id=7)

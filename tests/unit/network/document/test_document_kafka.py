@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from streamshed.errors import InvalidDocumentError
-from streamshed.network.document.document import network_to_document, parse_network
+from streamshed.network.document.document import load_network, network_to_document, parse_network
 from streamshed.network.model.kafka_source import KafkaSource, kafka
 from streamshed.network.model.network import network
 from streamshed.network.model.stream import parse_json, stream
+from streamshed.network.run.run_settings import SinkSettings
 
+EXAMPLE = Path(__file__).parents[4] / "examples" / "kafka" / "network.yaml"
 DOCUMENT = """
 streamshed: 1
 streams:
@@ -65,6 +69,13 @@ def test_problems_are_told_at_their_keys() -> None:
     assert problems.keys() == {f"streams.packets.source.{key}" for key in ("kafka", "start", "options")}
     assert problems_of("kafka: packets").keys() == {"streams.packets.source"}
     assert "servers" in problems_of("kafka: packets")["streams.packets.source"]
+
+
+def test_the_example_reads_one_topic_and_answers_to_another() -> None:
+    document = load_network(EXAMPLE)
+    (packets,) = document.network.streams
+    assert packets.source == kafka("packets", "127.0.0.1:19092", start="earliest")
+    assert document.run.sink == SinkSettings("kafka", "answers", "127.0.0.1:19092")
 
 
 def test_other_formats_of_values_are_refused() -> None:

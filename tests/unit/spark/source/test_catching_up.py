@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.network.model.kafka_source import kafka
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream, stream
 from streamshed.spark.source.catching_up import Beginning, CatchingUp
@@ -19,6 +20,10 @@ LAST = 60
 
 def _folder(name: str, most: int | None) -> Stream:
     return stream(name, folder(f"/in/{name}", "json", schema=SCHEMA, max_files_per_micro_batch=most), time="ts")
+
+
+def _topic(name: str) -> Stream:
+    return stream(name, kafka(name, "a:1"), time="timestamp")
 
 
 def _frame(name: str) -> Stream:
@@ -60,10 +65,10 @@ def sources(draw: st.DrawFn) -> list[Source]:
     for number in range(draw(st.integers(1, 3))):
         most = draw(st.none() | st.integers(1, 3))
         comes = draw(st.lists(st.integers(0, 4), max_size=6))
-        kind = draw(st.sampled_from(["folder", "broker", "frame over files"]))
+        kind = draw(st.sampled_from(["folder", "broker", "topic", "frame over files"]))
         name = f"s{number}"
-        known = _folder(name, most) if kind == "folder" else _frame(name)
-        found.append(Source(known, comes, most, is_broker=kind == "broker"))
+        known = _folder(name, most) if kind == "folder" else _topic(name) if kind == "topic" else _frame(name)
+        found.append(Source(known, comes, most, is_broker=kind in {"broker", "topic"}))
     return found
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the contract tests, and those with a broker, on each release of PySpark that is supported: what they check are internals of Spark.
+# Runs the contract tests, and those with a broker, on each release of PySpark that is supported.
 # Usage: versions.sh [VERSION...]
 #
 # Each release gets an environment of its own, .venv-pyspark-VERSION: the locked packages, but for PySpark and Py4J.

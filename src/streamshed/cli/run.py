@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from streamshed.cli.connectors import jars_option
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.cli.terminal.parameters import DURATION, SINK, WORKERS
 from streamshed.cli.terminal.setting_options import setting_options
@@ -27,10 +28,7 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
     "--controller", type=click.Choice(CONTROLLER_NAMES), help="Who decides on workers.  [default: predictive]"
 )
 @click.option("--master", help="A cluster, such as spark://HOST:7077.  [default: this process]")
-@click.option(
-    "--jars",
-    help="Jars of connectors, with commas between them.  [default: Kafka's connector is fetched where it is needed]",
-)
+@jars_option
 @click.option("--duration", type=DURATION, help="Stop by itself after so long.  [default: never]")
 @click.option(
     "--cores", type=click.IntRange(min=1), help="Threads of Spark, without --master.  [default: one per core]"

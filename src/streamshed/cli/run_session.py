@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamshed.answering.predict.predicted_query import predicted_in_runs
+from streamshed.cli.connectors import connector_options
 from streamshed.cli.ctl.request_box import Reply, RequestBox
 from streamshed.cli.given_statistics import statistics_for
 from streamshed.cli.run_overrides import overridden
@@ -25,7 +26,6 @@ from streamshed.dashboard.watch import shown, watch
 from streamshed.dashboard.wording import count_text, share_text
 from streamshed.errors import SinkUnavailableError
 from streamshed.network.document.document import document_text, parse_network
-from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.source_folder import require_folder
 from streamshed.network.run.run_settings import CONSOLE, KAFKA, RunSettings
 
@@ -93,7 +93,7 @@ def run_document(request: RunRequest) -> ExitCode:
     if settings.predictions is not None:
         predicted_in_runs(parsed.network)
     name, place = f"streamshed {request.file.name}", request.place
-    jars = _jars(parsed.network, settings, place)
+    jars = connector_options(parsed.network, place.jars, sends=settings.sink.kind == KAFKA)
     with (
         session(name, cores=place.cores, memory=place.memory, master=place.master, options=jars) as spark,
         _checkpoint(settings) as checkpoint,
@@ -102,17 +102,6 @@ def run_document(request: RunRequest) -> ExitCode:
 
         document = parse_network(text, folder=folder, expression_checker=parser_of(spark))
         return _run(document, settings, request, spark=spark, checkpoint=checkpoint)
-
-
-def _jars(network: QueryNetwork, settings: RunSettings, place: RunPlace) -> dict[str, str]:
-    """What brings the session its connectors."""
-    if place.jars is not None:
-        return {"spark.jars": place.jars}
-    if settings.sink.kind != KAFKA and not any(isinstance(one.source, KafkaSource) for one in network.all_streams):
-        return {}
-    from streamshed.spark.common.connector import connector_package
-
-    return {"spark.jars.packages": connector_package()}
 
 
 def _check_output(request: RunRequest, settings: RunSettings) -> None:

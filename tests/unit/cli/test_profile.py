@@ -29,7 +29,7 @@ class Played:
         domains = [
             SimpleNamespace(domain=SimpleNamespace(clock=clock), finished=kept) for clock, kept in self._kept.items()
         ]
-        self._run = Run(RunningDomains(cast(Any, domains)), *cast(Any, (None, None, None)))
+        self._run = Run(RunningDomains(cast(Any, domains)), *cast(Any, (None, None, None, None)))
         self.micro_batches = 0
 
     def await_termination(self, timeout_seconds: float) -> bool:

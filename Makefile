@@ -1,7 +1,7 @@
 # Every target does its own set-up. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-thorough test-pure test-spark test-elastic lint format bench lock clean
+.PHONY: help setup demo test test-thorough test-pure test-spark test-elastic test-versions lint format bench lock clean
 
 # Leftovers of the caller's shell would put other packages, another Spark or another Python under ours.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
@@ -47,6 +47,9 @@ test-spark: setup ## run the tests on Spark, in two sessions side by side; SPARK
 test-elastic: setup ## run those of workers that come, go and die alone: a thorough run measures times
 	$(BIN)/python -m pytest $(ELASTIC_TESTS)
 
+test-versions: setup ## run the contract tests on each supported release of PySpark; VERSIONS="4.3.0" chooses
+	@bash scripts/versions.sh $(VERSIONS)
+
 lint: setup ## check style, format, types and the direction of dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -69,6 +72,6 @@ lock: ## renew the lock files from pyproject.toml (needs uv)
 	$(UV_COMPILE) --group dev --output-file requirements.lock pyproject.toml
 
 clean: ## remove the environment, caches and outputs
-	rm -rf .venv .venv.lock .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis out build dist
+	rm -rf .venv .venv-pyspark-* .venv.lock .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis out build dist
 	rm -rf spark-warehouse artifacts metastore_db derby.log src/*.egg-info benchmarks/*.egg-info benchmarks/build
 	find src benchmarks tests -type d -name __pycache__ -prune -exec rm -rf {} +

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from streamshed.errors import StreamshedError
+from streamshed.network.model.kafka_source import kafka
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
@@ -52,6 +53,7 @@ __all__ = [
     "__version__",
     "folder",
     "inner_product",
+    "kafka",
     "load_network",
     "network",
     "overlap",

@@ -215,6 +215,10 @@ class SourceUnavailableError(StreamshedError):
     """A source, or a stored relation, is missing or cannot be read."""
 
 
+class ServerUnavailableError(SourceUnavailableError):
+    """A server that rows come from does not answer; it may do so later."""
+
+
 class SinkUnavailableError(StreamshedError):
     """Answers, or a checkpoint, cannot be written where they should go."""
 

@@ -33,7 +33,7 @@ class StreamCount:
         return self.runs > most.runs or self.micro_batches > most.micro_batches
 
 
-MOST = StreamCount(runs=66, micro_batches=380)
+MOST = StreamCount(runs=68, micro_batches=390)
 """What `make test` may start."""
 
 

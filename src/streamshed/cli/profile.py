@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from streamshed.cli.connectors import connector_options, jars_option
 from streamshed.cli.terminal.consoles import waiting
 from streamshed.cli.terminal.parameters import DURATION
 from streamshed.errors import SinkUnavailableError
@@ -26,7 +27,16 @@ _QUIET_MICRO_BATCHES = 3
 @click.option("--duration", "duration_microseconds", type=DURATION, help="Measure for so long at most.")
 @click.option("--cores", type=click.IntRange(min=1), help="Threads of Spark.  [default: one per core]")
 @click.option("--memory", default="4g", show_default=True, help="Memory of Spark.")
-def profile(*, file: Path, out: Path | None, duration_microseconds: int | None, cores: int | None, memory: str) -> None:
+@jars_option
+def profile(
+    *,
+    file: Path,
+    out: Path | None,
+    duration_microseconds: int | None,
+    cores: int | None,
+    memory: str,
+    jars: str | None,
+) -> None:
     """Run the network document FILE on what its sources hold, shed nothing, and tell its statistics.
 
     They are what `explain --statistics` takes, and `statistics` of `network.start`.
@@ -36,8 +46,8 @@ def profile(*, file: Path, out: Path | None, duration_microseconds: int | None, 
     from streamshed.cli.spark_session import session
     from streamshed.network.document.document import load_network
 
-    load_network(file)
-    with session(f"streamshed profile {file.name}", cores=cores, memory=memory) as spark:
+    options = connector_options(load_network(file).network, jars)
+    with session(f"streamshed profile {file.name}", cores=cores, memory=memory, options=options) as spark:
         from streamshed.spark.profile import profiled
 
         seconds = None if duration_microseconds is None else duration_microseconds / 1e6

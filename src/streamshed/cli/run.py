@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from streamshed.cli.connectors import jars_option
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.cli.terminal.parameters import ADDRESS, DURATION, SINK, WORKERS
 from streamshed.cli.terminal.setting_options import setting_options
@@ -13,7 +14,11 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 
 @click.command(short_help="Run a network document until it is stopped.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--sink", type=SINK, help="Where answers go: console, parquet:FOLDER or memory:NAME.  [default: console]")
+@click.option(
+    "--sink",
+    type=SINK,
+    help="Where answers go: console, parquet:FOLDER, memory:NAME or kafka:TOPIC@HOST:PORT.  [default: console]",
+)
 @click.option(
     "--predictions", help="A folder for predictions of windows that were dropped; answers must go to Parquet."
 )
@@ -23,6 +28,7 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
     "--controller", type=click.Choice(CONTROLLER_NAMES), help="Who decides on workers.  [default: predictive]"
 )
 @click.option("--master", help="A cluster, such as spark://HOST:7077.  [default: this process]")
+@jars_option
 @click.option("--duration", type=DURATION, help="Stop by itself after so long.  [default: never]")
 @click.option(
     "--cores", type=click.IntRange(min=1), help="Threads of Spark, without --master.  [default: one per core]"
@@ -31,7 +37,7 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 @click.option("--page", type=ADDRESS, help="Show the run as a page at this HOST:PORT, such as 127.0.0.1:8765.")
 @click.option("--metrics", type=ADDRESS, help="Tell Prometheus metrics at this HOST:PORT, such as 127.0.0.1:9464.")
 @click.option("--json", "as_json", is_flag=True, help="Print the state after each micro-batch as one line of JSON.")
-def run(
+def run(  # noqa: PLR0913 - one for each option
     *,
     file: Path,
     duration: int | None,
@@ -40,6 +46,7 @@ def run(
     memory: str,
     page: tuple[str, int] | None,
     metrics: tuple[str, int] | None,
+    jars: str | None,
     as_json: bool,
     **settings: Any,
 ) -> ExitCode:
@@ -53,7 +60,7 @@ def run(
         file=file,
         settings=settings,
         duration_seconds=None if duration is None else duration / 1e6,
-        place=RunPlace(master=master, cores=cores, memory=memory),
+        place=RunPlace(master=master, cores=cores, memory=memory, jars=jars),
         page=page,
         metrics=metrics,
         as_json=as_json,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamshed.answering.predict.predicted_query import predicted_in_runs
+from streamshed.cli.connectors import connector_options
 from streamshed.cli.ctl.request_box import Reply, RequestBox
 from streamshed.cli.given_statistics import statistics_for
 from streamshed.cli.run_overrides import overridden
@@ -26,7 +27,7 @@ from streamshed.dashboard.wording import count_text, share_text
 from streamshed.errors import SinkUnavailableError
 from streamshed.network.document.document import Language, document_in_yaml, document_text, parse_network
 from streamshed.network.model.source_folder import require_folder
-from streamshed.network.run.run_settings import CONSOLE, RunSettings
+from streamshed.network.run.run_settings import CONSOLE, KAFKA, RunSettings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,11 +47,13 @@ class RunPlace:
         master: A cluster; None: this process.
         cores: Threads of Spark in this process; None: one per core.
         memory: Of Spark's driver, such as "4g".
+        jars: Of connectors, as `spark.jars` takes them; None: that of Kafka is fetched where it is needed.
     """
 
     master: str | None
     cores: int | None
     memory: str
+    jars: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +97,9 @@ def run_document(request: RunRequest) -> ExitCode:
     if settings.predictions is not None:
         predicted_in_runs(parsed.network)
     name, place = f"streamshed {request.file.name}", request.place
+    jars = connector_options(parsed.network, place.jars, sends=settings.sink.kind == KAFKA)
     with (
-        session(name, cores=place.cores, memory=place.memory, master=place.master) as spark,
+        session(name, cores=place.cores, memory=place.memory, master=place.master, options=jars) as spark,
         _checkpoint(settings) as checkpoint,
     ):
         from streamshed.spark.operators.expression_checker import parser_of
@@ -141,7 +145,7 @@ def _run(
             serve_requests()
             return stopping.wait(seconds)
 
-        history = watch(running, view, wait=wait)
+        history = watch(running, view, wait=wait, note=lambda _history: running.waits_for)
         failure = running.exception
         view.show(history, note="stopping after this micro-batch")
         running.stop()
@@ -220,6 +224,8 @@ def _sink(settings: RunSettings, network: QueryNetwork) -> Sink:
             return spark.parquet_sink(place)
         case "memory":
             return spark.memory_sink(place)
+        case "kafka":
+            return spark.kafka_sink(place, settings.sink.servers, options=dict(settings.sink.options))
     return spark.console_sink()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +16,14 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def session(name: str, *, cores: int | None, memory: str, master: str | None = None) -> Iterator[SparkSession]:
+def session(
+    name: str,
+    *,
+    cores: int | None,
+    memory: str,
+    master: str | None = None,
+    options: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[SparkSession]:
     """Start Spark in this process; what it writes itself is shown with `--debug` only.
 
     Args:
@@ -23,6 +31,7 @@ def session(name: str, *, cores: int | None, memory: str, master: str | None = N
         cores: Threads for tasks; None: one per core.
         memory: Of Spark, such as "4g".
         master: A cluster to run on; None: this process.
+        options: More settings of Spark.
 
     Raises:
         JavaUnavailableError: There is no Java, or it is too old.
@@ -38,8 +47,8 @@ def session(name: str, *, cores: int | None, memory: str, master: str | None = N
         require_master(master)
     with waiting("starting Spark"):
         if not click.get_current_context().find_root().params.get("debug"):
-            start_quietly(memory=memory)
-        spark = local_session(name, cores=cores, memory=memory, master=master)
+            start_quietly(memory=memory, options=options)
+        spark = local_session(name, cores=cores, memory=memory, master=master, options=options)
     try:
         yield spark
     finally:

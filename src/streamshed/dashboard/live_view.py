@@ -87,7 +87,8 @@ def _decision(domain: DomainSoFar) -> Text:
         text.append(f"\nsamplers: {'; '.join(placed)}")
     text.append(
         f"\nmicro-batch {latest.micro_batch_id} · backlog {count_text(latest.backlog_rows)} rows"
-        f" · late {count_text(domain.late_pairs)} · unreadable {count_text(latest.unreadable_rows)}",
+        f" · late {count_text(domain.late_pairs)} · unreadable {count_text(latest.unreadable_rows)}"
+        f" · lost {count_text(latest.lost_rows)}",
         style="dim",
     )
     return text

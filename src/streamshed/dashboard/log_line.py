@@ -29,6 +29,7 @@ def log_line(history: RunHistory) -> str:
         *_answers(history),
         *_counted(history, lambda query: query.gaps, "windows dropped"),
         *_counted(history, lambda query: query.predictions, "predictions"),
+        *([f"{count_text(latest.lost_rows)} rows lost so far"] if latest.lost_rows else []),
     ]
     return ", ".join(parts)
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from streamshed.spark.bounded import answers
     from streamshed.spark.cluster.session import local_session
     from streamshed.spark.run import Run, start
+    from streamshed.spark.sinks.kafka_sink import kafka_sink
     from streamshed.spark.sinks.predicted_gaps import predictions
     from streamshed.spark.sinks.prediction_sink import predicting_sink
     from streamshed.spark.sinks.sinks import (
@@ -26,6 +27,7 @@ _MODULES = {
     "answers": "bounded",
     "console_sink": "sinks.sinks",
     "each_micro_batch": "sinks.sinks",
+    "kafka_sink": "sinks.kafka_sink",
     "local_session": "cluster.session",
     "memory_sink": "sinks.sinks",
     "noop_sink": "sinks.sinks",
@@ -41,6 +43,7 @@ __all__ = [
     "answers",
     "console_sink",
     "each_micro_batch",
+    "kafka_sink",
     "local_session",
     "memory_sink",
     "noop_sink",

@@ -56,6 +56,7 @@ from streamshed.spark.loop.planning_ahead import PlanningAhead, Questions
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.loop.silence import steady_clock
 from streamshed.spark.loop.sql_trials import try_sql
+from streamshed.spark.loop.topic_reading import TopicReading
 from streamshed.spark.plan.known_drops import KnownDrops
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_row import StreamPlan
@@ -119,6 +120,9 @@ class DomainRun:
         self._scaling = self._shared_scaling()
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
         self._finished = Finished(domain.clock) if finished is None else finished
+        self._topics = TopicReading(
+            spark, domain.sources, self._spark_folder, self._loop, lost_rows=self._finished.latest.lost_rows
+        )
         self._recorder = self._new_recorder(row_outputs)
         self._planner = self._new_planner(row_outputs)
         self._query: StreamingQuery | None = None
@@ -178,6 +182,7 @@ class DomainRun:
             needs=self._needs.published,
             on_decision=self._tell,
             effective_shares=lambda: effective_shares(self._loop.state.learned, outputs),
+            lost=self._topics.lost,
         )
 
     @property
@@ -221,7 +226,12 @@ class DomainRun:
         return replace(learned_statistics, joins={**learned_statistics.joins, **measured})
 
     def start(self, client: PlanClient) -> None:
-        """Start the streaming query, whose tasks ask `client` for its plans."""
+        """Start the streaming query, whose tasks ask `client` for its plans.
+
+        Raises:
+            SourceUnavailableError: Its topics are not there.
+        """
+        self._topics.require_topics()
         try_sql(self._spark, self._works, self._loop, parallel_tasks=self._tasks)
         summaries = new_summaries(self._spark)
         unseen = unseen_windows(self._network.queries, self.manifest.whole_since, self._watermark())
@@ -248,6 +258,7 @@ class DomainRun:
             is_active=lambda: self.query.isActive,
             ahead=self._planning_ahead(),
             unreadable_rows=self._finished.latest.unreadable_rows,
+            on_written=self._topics.written,
         )
         interval = self._settings.control.trigger_interval_seconds
         writer = answers.writeStream.outputMode("append").option(
@@ -256,6 +267,7 @@ class DomainRun:
         name = free_name(f"streamshed {self.domain.clock}", [query.name for query in self._spark.streams.active])
         writer = writer.queryName(name).foreachBatch(self._writer)
         self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
+        self._topics.begin(self._query, self.manifest.places)
         if self._scaling is not None:
             self._scaling.watch(StageWatch(self._spark, str(self._query.runId)), self._input_cut)
 
@@ -286,6 +298,7 @@ class DomainRun:
             self.idle_since_seconds = time.monotonic()
             self._query.stop()
             self._planner.record_last()
+        self._topics.close()
         self._input_cut.restore()
         self._learned.write()
 
@@ -408,6 +421,12 @@ class DomainRun:
 
     def _record(self, report: MicroBatchReport, outcome: MicroBatchOutcome, plans: Mapping[str, StreamPlan]) -> None:
         is_draining = self._planner.drained_at is not None
-        written = Written(writer=self._writer, joined=self._planner.joined, is_draining=is_draining)
+        written = Written(
+            writer=self._writer,
+            joined=self._planner.joined,
+            is_draining=is_draining,
+            lost_rows=self._topics.lost.rows,
+        )
+        self._topics.finished(report)
         self._recorder.record(report, outcome, plans, written)
         self._learned.write_if_due()

@@ -167,6 +167,15 @@ class DomainStarter:
             raise explained(error) from error
         return time.monotonic() - before.idle_since_seconds
 
+    def begin_again(self, running: RunningDomains, stopped: DomainRun) -> None:
+        """Start a time domain that has failed again from its checkpoint.
+
+        Raises:
+            StreamshedError: It cannot be.
+        """
+        stopped.close()
+        self._begin_behind(stopped, stopped.draft, running)
+
     def _begin_behind(self, before: DomainRun, draft: DomainDraft, running: RunningDomains) -> None:
         after = self.prepared(draft, before)
         self.begin(after)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -39,6 +38,7 @@ from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.plan.plan_server import PlanServer
 from streamshed.spark.sinks.sinks import AnswerFunction, FunctionSink, Sink
 from streamshed.spark.start_settings import StartSettings, with_settings
+from streamshed.spark.supervision import LOOK_EVERY_SECONDS, Supervision
 from streamshed.spark.windows.manifest import refuse_lost_clocks, refuse_other_checkpoint
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -52,13 +52,14 @@ class Run:
         server: PlanServer,
         starter: DomainStarter,
         network: QueryNetwork,
+        supervision: Supervision,
         watch: ExecutorWatch | None = None,
     ) -> None:
         self._running = domains
         self._server, self._starter, self._network, self._watch = server, starter, network, watch
         self._is_closed = False
-        self._changing = threading.Lock()
-        """Held while queries change, and by who stops."""
+        self._supervision = supervision
+        self._changing = supervision.changing
 
     @property
     def network(self) -> QueryNetwork:
@@ -78,14 +79,25 @@ class Run:
         """Whether all of it runs."""
         if self._is_closed or self._given_up is not None:
             return False
-        return self._changing.locked() or all(domain.query.isActive for domain in self._domains)
+        return self._changing.locked() or all(self._runs(domain) for domain in self._domains)
+
+    def _runs(self, domain: DomainRun) -> bool:
+        """Whether a time domain runs, or is started again."""
+        if domain.query.isActive:
+            return True
+        return domain.query.exception() is not None and self._supervision.failure(domain) is None
+
+    @property
+    def waits_for(self) -> str:
+        """What is waited out at present, such as a broker that does not answer; empty where nothing is."""
+        return self._supervision.note
 
     @property
     def exception(self) -> Exception | None:
         """What stopped it, if something did."""
         if (failure := self._given_up) is not None:
             return failure
-        failures = (domain.query.exception() for domain in self._domains)
+        failures = map(self._supervision.failure, self._domains)
         return next((explained(error) for error in failures if error is not None), None)
 
     def add(self, *queries: Query) -> HandOver:
@@ -205,12 +217,15 @@ class Run:
                 left = None if deadline is None else max(deadline - time.monotonic(), 0.001)
                 try:
                     has_stopped = domain.query.awaitTermination(left)  # type: ignore[arg-type]
-                except StreamingQueryException as error:
-                    raise explained(error) from error
+                except StreamingQueryException:
+                    if (failure := self._supervision.failure(domain)) is not None:
+                        raise explained(failure) from failure
+                    time.sleep(LOOK_EVERY_SECONDS)
+                    has_stopped = deadline is None or time.monotonic() < deadline
                 if has_stopped is False:
                     return False
             with self._changing:  # it may have been stopped to be handed over
-                if domains == self._domains:
+                if domains == self._domains and not any(map(self._runs, domains)):
                     break
         if (failure := self._given_up) is not None:
             raise failure
@@ -223,18 +238,20 @@ class Run:
         passes the end of every window, so that rows which come later under the same checkpoint are late. A source that
         never has nothing new, and does not tell what it has left, takes all the time there is.
         """
-        for domain in self._domains:
-            domain.planner.drain()
         deadline = time.monotonic() + timeout_seconds
         drained = False
         while self.is_active and not drained and time.monotonic() < deadline:
+            for domain in self._domains:
+                domain.planner.drain()  # also of one that was started again since
             drained = all(_is_drained(domain) for domain in self._domains)
-            self._domains[0].query.awaitTermination(0.2)  # type: ignore[arg-type]
+            if not drained:
+                time.sleep(LOOK_EVERY_SECONDS)
         self.stop()
         return drained
 
     def stop(self) -> None:
         """Stop; what is open stays in the checkpoint."""
+        self._supervision.close()
         with self._changing:
             if self._is_closed:
                 return
@@ -270,7 +287,8 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
             several clocks would confuse.
         IncompatibleCheckpointError: The checkpoint was made for another network.
         UnsheddableQueryError: The policy cannot answer a query, and `unscalable` is "refuse".
-        SourceUnavailableError: A folder that is not there, a relation that cannot be read or repeats a key of a lookup.
+        SourceUnavailableError: A folder or a topic that is not there, a broker that does not answer, a relation that
+            cannot be read or repeats a key of a lookup.
         SinkUnavailableError: A checkpoint or sink that cannot be written to.
         PortInUseError: Another program listens on the port.
         ClusterUnavailableError: No executor has come.
@@ -292,7 +310,12 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
     watch = executor_watch(
         spark, lambda: domains.queries, domains.give_up, patience_seconds=settings.worker_patience_seconds
     )
-    run = Run(domains, server, starter, network, watch)
+    supervision = Supervision(
+        domains,
+        lambda stopped: starter.begin_again(domains, stopped),
+        patience_seconds=settings.fault_patience_seconds,
+    )
+    run = Run(domains, server, starter, network, supervision, watch)
     try:
         starter.describe(network)
         for domain in domains.domains:
@@ -302,6 +325,7 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
         raise
     if watch is not None:
         watch.start()
+    supervision.start()
     return run
 
 

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.answering.answer.answering import SAMPLED, SKETCHED, Answering
+from streamshed.answering.table.incomplete import PARTLY_JOINED
 from streamshed.answering.table.output import Output, Shape
-from streamshed.answering.table.partly_joined import PARTLY_JOINED
 from streamshed.answering.table.shed_interval import ShedInterval
 from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
 from streamshed.answering.table.window_partials import WindowPartials

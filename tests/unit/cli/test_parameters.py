@@ -32,6 +32,7 @@ def test_other_numbers_are_refused(text: str) -> None:
         ("parquet:out/answers", SinkSettings("parquet", "out/answers")),
         ("parquet:s3://bucket/a", SinkSettings("parquet", "s3://bucket/a")),
         ("memory:answers", SinkSettings("memory", "answers")),
+        ("kafka:answers@a:1,b:2", SinkSettings("kafka", "answers", "a:1,b:2")),
     ],
 )
 def test_sinks(text: str, sink: SinkSettings) -> None:
@@ -41,5 +42,5 @@ def test_sinks(text: str, sink: SinkSettings) -> None:
 
 @pytest.mark.parametrize("text", ["", "parquet", "parquet:", "console:x", "kafka:topic"])
 def test_other_sinks_are_refused(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="expected console, parquet:FOLDER or memory:NAME"):
+    with pytest.raises(click.BadParameter, match="expected console, parquet:FOLDER, memory:NAME or kafka:"):
         SINK.convert(text, None, None)

@@ -13,6 +13,7 @@ from streamshed.spark.hand_over import RunningDomains
 from streamshed.spark.loop.finished import Finished
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.run import Run
+from streamshed.spark.supervision import Supervision
 
 
 class Played:
@@ -29,7 +30,9 @@ class Played:
         domains = [
             SimpleNamespace(domain=SimpleNamespace(clock=clock), finished=kept) for clock, kept in self._kept.items()
         ]
-        self._run = Run(RunningDomains(cast(Any, domains)), *cast(Any, (None, None, None)))
+        running = RunningDomains(cast(Any, domains))
+        supervision = Supervision(running, lambda _: None, patience_seconds=1.0)
+        self._run = Run(running, *cast(Any, (None, None, None)), supervision)
         self.micro_batches = 0
 
     def await_termination(self, timeout_seconds: float) -> bool:

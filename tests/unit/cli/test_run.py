@@ -3,7 +3,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
@@ -13,6 +13,7 @@ from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import JavaUnavailableError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.run_settings import SinkSettings
+from streamshed.spark.common.connector import connector_package
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.operators import expression_checker
 from streamshed.spark.sinks.prediction_sink import PredictionSink
@@ -74,6 +75,7 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
     ]
     said += ["--publish-needs", "needs.json", "--predictions", "filled"]
     said += ["--master", "spark://there:7077", "--host", "10.0.0.7", "--worker-patience", "5 minutes"]
+    said += ["--fault-patience", "7 minutes", "--jars", "a.jar,b.jar"]
     said += ["--larger-micro-batches", "--partitions", "6", "--reserve", "texts,rows", "--port", "4100"]
     streamshed("run", document, *said, "--duration", "1 minute", "--cores", 1, "--memory", "2g")
     [request] = asked
@@ -95,6 +97,7 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
         "publish_needs": "needs.json",
         "predictions": "filled",
         "host": "10.0.0.7",
+        "fault_patience": "7 minutes",
         "worker_patience": "5 minutes",
         "larger_micro_batches": True,
         "partitions": 6,
@@ -105,6 +108,7 @@ def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
         master="spark://there:7077",
         cores=1,
         memory="2g",
+        jars="a.jar,b.jar",
     )
     assert (request.duration_seconds, request.as_json) == (60.0, True)
 
@@ -189,6 +193,7 @@ class Stopped:
 
     is_active = False
     exception = None
+    waits_for = ""
 
     def __init__(self) -> None:
         self.finished = [status(0), status(1)]
@@ -223,6 +228,30 @@ def test_the_micro_batch_that_ends_a_run_is_told_too(document: Path) -> None:
     outcome = streamshed("run", document, "--json", "--sink", "memory:answers")
     assert outcome.code == ExitCode.DONE
     assert [json.loads(line)["micro_batch_id"] for line in outcome.output.splitlines()] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("more", "options"),
+    [
+        ((), {}),
+        (("--sink", "kafka:answers@127.0.0.1:1"), {"spark.jars.packages": connector_package()}),
+        (("--sink", "kafka:answers@127.0.0.1:1", "--jars", "a.jar"), {"spark.jars": "a.jar"}),
+    ],
+)
+@pytest.mark.usefixtures("no_spark")
+def test_the_connector_is_fetched_where_it_is_needed(
+    document: Path, more: tuple[str, ...], options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Mapping[str, str]] = []
+
+    @contextmanager
+    def session(_name: str, **settings: Any) -> Iterator[None]:
+        given.append(settings["options"])
+        yield
+
+    monkeypatch.setattr(run_session, "session", session)
+    assert streamshed("run", document, *more).code == ExitCode.DONE
+    assert given == [options]
 
 
 @pytest.mark.usefixtures("no_spark")

@@ -19,6 +19,7 @@ from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.hand_over import DomainStarter, RunningDomains, first_windows
 from streamshed.spark.run import Run
+from streamshed.spark.supervision import Supervision
 
 TICKS = stream("ticks", rate(10), time="timestamp")
 SECOND = 1_000_000
@@ -90,7 +91,8 @@ def test_where_it_cannot_begin_what_ran_before_runs_again() -> None:
 def test_a_run_that_has_ended_is_not_handed_over() -> None:
     domains = running(draft("a"))
     cast(Any, domains.domains[0]).query.exception = lambda: ValueError("it failed")
-    run = Run(domains, cast(Any, None), starter(), network(TICKS.query("rows")))
+    supervision = Supervision(domains, lambda _: None, patience_seconds=1.0)
+    run = Run(domains, cast(Any, None), starter(), network(TICKS.query("rows")), supervision)
     with pytest.raises(RunEndedError, match="has ended"):
         run.add(TICKS.filter("value > 1").query("more"))
 

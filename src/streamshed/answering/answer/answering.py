@@ -29,8 +29,8 @@ from streamshed.answering.table.answer_schema import ANSWER, GAP, KINDS, LATE, R
 from streamshed.answering.table.asked import Asked
 from streamshed.answering.table.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
 from streamshed.answering.table.group_key import keys_written
+from streamshed.answering.table.incomplete import Incomplete, incomplete, least_shares
 from streamshed.answering.table.output import Output, Shape
-from streamshed.answering.table.partly_joined import PARTLY_JOINED, least_shares
 from streamshed.answering.table.shed_interval import ShedInterval
 from streamshed.answering.table.unreadable import unreadable_fields
 from streamshed.answering.table.window_partials import Doubles, Longs, WindowPartials
@@ -77,6 +77,7 @@ class Answering:
         dropped: Dropped = MappingProxyType({}),
         partly_joined: Sequence[ShedInterval] = (),
         effective_shares: Mapping[str, float] = MappingProxyType({}),
+        lost: Sequence[ShedInterval] = (),
     ) -> list[pa.RecordBatch]:
         """Turn window partials into answers.
 
@@ -86,6 +87,7 @@ class Answering:
             dropped: Windows that were dropped of late.
             partly_joined: Event times of results of joins that were not done fully of late.
             effective_shares: By `share_name`, the usual share of the kept rows that carries the estimate.
+            lost: Event times that rows may have had which were lost before they were read.
 
         Returns:
             Tables of the answer schema.
@@ -103,15 +105,15 @@ class Answering:
         for shape in np.unique(shapes[is_answer]).tolist():
             chosen = shapes == shape
             windows, of = partials.take(rows[chosen]), outputs[chosen]
-            joined = self._least_shares_in_windows(partly_joined, windows, of)
+            lacking = self._incomplete(partly_joined, lost, windows, of)
             usual = self.carried.usual(windows, of, effective_shares)
-            answers = self._aggregated(self._shapes[shape], windows, of, shed, joined, usual)
+            answers = self._aggregated(self._shapes[shape], windows, of, shed, lacking, usual)
             tables.append(answers.filter(pa.array(~self.derived.is_part[of])))
             if self.derived.is_part[of].any():
                 parts.append(AnsweredParts(windows, of, answers, self._least_rate_of_the_window(windows, of, shed)))
         tables += self.derived.answers(parts, self._confidence)
         is_row = kinds[rows] == _KIND_OF[ROW]
-        tables.append(self._rows(partials.take(rows[is_row]), outputs[is_row], partly_joined))
+        tables.append(self._rows(partials.take(rows[is_row]), outputs[is_row], partly_joined, lost))
         is_late = (kinds[rows] == _KIND_OF[LATE]) & self._is_first[outputs] & (partials.longs("slot")[rows] == 0)
         is_late &= partials.longs("rows")[rows] > 0
         tables.append(self._late(partials.take(rows[is_late]), outputs[is_late]))
@@ -126,19 +128,19 @@ class Answering:
         partials: WindowPartials,
         outputs: Longs,
         shed: Sequence[ShedInterval],
-        joined_share: Doubles,
+        lacking: Incomplete,
         usual: Doubles,
     ) -> pa.RecordBatch:
         kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
         counted = partials.longs("rows" if shape.counts_rows else "present")
         estimate = self._estimated(shape, partials, kept_rate, counted)
-        estimate = estimate.of_part(joined_share < 1.0, is_count=shape.function is AggregateKind.COUNT)
+        estimate = estimate.of_part(lacking.is_part, is_count=shape.function is AggregateKind.COUNT)
         exact, value_column = estimate.exact, estimate.value_column
         lower, upper = estimate.bound_columns
         nothing = partials.longs("rows") == 0
         shed_reason = np.where(nothing, NO_ROW_KEPT, SAMPLED)
         reasons = np.where(kept_rate >= 1.0, SKETCHED, shed_reason)
-        reasons = np.where(joined_share < 1.0, PARTLY_JOINED, reasons)
+        reasons = np.where(lacking.is_part, lacking.reason, reasons)
         kept_share = np.where(kept_rate >= 1.0, 1.0, _shares_kept(partials, kept_rate))
         columns = {
             "query": self._queries.take(pa.array(outputs)),
@@ -152,7 +154,7 @@ class Answering:
             "upper": upper,
             "confidence": pa.array(np.where(exact, 1.0, estimate.confidence)),
             "standard_error": estimate.error_column,
-            "sampling_rate": pa.array(kept_share * joined_share),
+            "sampling_rate": pa.array(kept_share * lacking.share),
             "rows_used": pa.array(counted),
             "rows_estimated": pa.array(partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")),
             "exact": pa.array(exact),
@@ -275,22 +277,38 @@ class Answering:
         start, end = partials.longs("window_start"), partials.longs("window_end")
         return least_shares(intervals, self._outputs, outputs, start, end)
 
-    def _rows(self, partials: WindowPartials, outputs: Longs, partly_joined: Sequence[ShedInterval]) -> pa.RecordBatch:
+    def _incomplete(
+        self,
+        partly_joined: Sequence[ShedInterval],
+        lost: Sequence[ShedInterval],
+        partials: WindowPartials,
+        outputs: Longs,
+    ) -> Incomplete:
+        windows = partials.longs("window_start"), partials.longs("window_end")
+        return incomplete(partly_joined, lost, self._outputs, outputs, windows)
+
+    def _rows(
+        self,
+        partials: WindowPartials,
+        outputs: Longs,
+        partly_joined: Sequence[ShedInterval],
+        lost: Sequence[ShedInterval],
+    ) -> pa.RecordBatch:
         at = partials.longs("window_start")
-        joined_share = least_shares(partly_joined, self._outputs, outputs, at, at + 1)
+        lacking = incomplete(partly_joined, lost, self._outputs, outputs, (at, at + 1))
         is_sample = partials.doubles("greatest_weight") > 1.0
-        exact = ~is_sample & (joined_share >= 1.0)
+        exact = ~is_sample & ~lacking.is_part
         kept_share = _shares_kept(partials, 1.0 / partials.doubles("greatest_weight"))
         columns = {
             "query": self._queries.take(pa.array(outputs)),
             "window_start": partials.array("window_start"),
             "value_text": partials.array("key_text"),
-            "sampling_rate": pa.array(np.where(is_sample, kept_share, 1.0) * joined_share),
+            "sampling_rate": pa.array(np.where(is_sample, kept_share, 1.0) * lacking.share),
             "rows_used": partials.array("rows"),
             "rows_estimated": partials.array("rows_weighted"),
             "exact": pa.array(exact),
             "low": pa.array(np.zeros(len(partials), np.bool_)),
-            "reason": pa.array(np.where(is_sample, SAMPLED, PARTLY_JOINED), pa.string(), mask=exact),
+            "reason": pa.array(np.where(lacking.is_part, lacking.reason, SAMPLED), pa.string(), mask=exact),
         }
         return _batch(ROW, len(partials), columns)
 

@@ -10,7 +10,7 @@ import click
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.run.run_settings import SinkSettings
+from streamshed.network.run.run_settings import KAFKA, SinkSettings
 from streamshed.network.words.duration import parse_duration
 
 
@@ -53,7 +53,7 @@ class PositiveNumberType(click.ParamType[float]):
 
 
 class SinkType(click.ParamType[SinkSettings]):
-    """Where answers go: `console`, `parquet:FOLDER` or `memory:NAME`."""
+    """Where answers go: `console`, `parquet:FOLDER`, `memory:NAME` or `kafka:TOPIC@HOST:PORT`."""
 
     name = "sink"
 
@@ -62,10 +62,13 @@ class SinkType(click.ParamType[SinkSettings]):
         if isinstance(value, SinkSettings):
             return value
         kind, _, place = value.partition(":")
+        topic, _, servers = place.partition("@") if kind == KAFKA else (place, "", "")
         try:
-            return SinkSettings(kind, place)
+            return SinkSettings(kind, topic, servers)
         except InvalidNetworkError:
-            return self.fail(f"expected console, parquet:FOLDER or memory:NAME, got {value!r}", param, ctx)
+            return self.fail(
+                f"expected console, parquet:FOLDER, memory:NAME or kafka:TOPIC@HOST:PORT, got {value!r}", param, ctx
+            )
 
 
 class WorkersType(click.ParamType[tuple[int, int]]):

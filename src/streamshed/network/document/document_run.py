@@ -10,15 +10,17 @@ from typing import Any
 from streamshed.network.document.document_elastic import read_elastic, written_elastic
 from streamshed.network.document.document_feeds import read_feeds, written_feeds
 from streamshed.network.document.document_values import mapping_at, path_in, text_at
+from streamshed.network.document.schema_streams import OPTIONS
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.run.prediction_settings import (
     DEFAULT_PREDICTION_METHOD,
     PREDICTION_METHODS,
     PredictionSettings,
 )
-from streamshed.network.run.run_settings import CONSOLE, MEMORY, PARQUET, RunSettings, SinkSettings
+from streamshed.network.run.run_settings import CONSOLE, KAFKA, MEMORY, PARQUET, RunSettings, SinkSettings
 from streamshed.network.run.setting import Setting, settings_of
 from streamshed.network.words.document_problem import Place, problems_of
+from streamshed.network.words.given import given_options
 from streamshed.network.words.schema_forms import Schema, choice, mapping, text
 
 _SETTINGS = settings_of(RunSettings)
@@ -48,6 +50,17 @@ SINKS: Mapping[str, Schema] = {
     CONSOLE: {"type": "string", "const": CONSOLE, "description": "Answers are printed."},
     PARQUET: mapping("Answers are written as Parquet.", {PARQUET: text(f"The folder; {_FOLDER}")}, PARQUET),
     MEMORY: mapping("Answers are kept in memory, for tests.", {MEMORY: text("The name of the table.")}, MEMORY),
+    KAFKA: mapping(
+        "Answers are sent to a topic of a Kafka cluster.",
+        {
+            KAFKA: text("The topic.", examples=["answers"]),
+            "servers": text("Where the cluster is found, as `host:port,host:port`.", examples=["127.0.0.1:9092"]),
+            "options": OPTIONS
+            | {"description": "Options of Spark's connector, such as `kafka.security.protocol: SSL`."},
+        },
+        KAFKA,
+        "servers",
+    ),
 }
 
 
@@ -103,8 +116,17 @@ def _written(name: str, value: Any) -> object:
         case "predictions":
             return {"parquet": value.path, "method": value.method}
         case "sink":
-            return {value.kind: value.place} if value.place else value.kind
+            return _written_sink(value)
     return list(value) if isinstance(value, tuple) else value
+
+
+def _written_sink(sink: SinkSettings) -> object:
+    if not sink.place:
+        return sink.kind
+    body: dict[str, object] = {sink.kind: sink.place}
+    if sink.kind == KAFKA:
+        body |= {"servers": sink.servers} | ({"options": dict(sink.options)} if sink.options else {})
+    return body
 
 
 def _predictions(body: Mapping[str, object], folder: Path) -> PredictionSettings | None:
@@ -120,4 +142,6 @@ def _sink(sink: object, folder: Path) -> SinkSettings:
             return SinkSettings(PARQUET, path_in(folder, path))
         case {"memory": str(name)}:
             return SinkSettings(MEMORY, name)
+        case {"kafka": str(topic), "servers": str(servers), **rest}:
+            return SinkSettings(KAFKA, topic, servers, given_options(rest.get("options")))
     return SinkSettings()

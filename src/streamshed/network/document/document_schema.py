@@ -21,7 +21,7 @@ from streamshed.network.document.schema_operators import (
     SEMIJOIN,
     WINDOW,
 )
-from streamshed.network.document.schema_streams import FOLDER, RATE, RELATION, STREAM, parse
+from streamshed.network.document.schema_streams import FOLDER, KAFKA, RATE, RELATION, STREAM, parse
 from streamshed.network.words.schema_forms import (
     Schema,
     by_name,
@@ -76,6 +76,7 @@ DOCUMENT_SCHEMA: Schema = {
     "$defs": {
         "stream": STREAM,
         "folder": FOLDER,
+        "kafka": KAFKA,
         "rate": RATE,
         "parse_json": parse("json", "a JSON object"),
         "parse_csv": parse("csv", "a line of CSV"),

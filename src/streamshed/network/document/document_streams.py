@@ -14,8 +14,10 @@ from streamshed.network.document.document_values import (
     options_of,
     path_in,
     text_at,
+    texts_of,
 )
 from streamshed.network.model.identity import Identity, IdentityKind, row_identity
+from streamshed.network.model.kafka_source import LATEST, KafkaSource, written_start
 from streamshed.network.model.sources import FileFormat, FolderSource, OutsideSource, RateSource
 from streamshed.network.model.stream import Stream, default_clock, stream_name_problems
 from streamshed.network.terms.parsing import Parse, TextFormat
@@ -79,6 +81,8 @@ def _read_source(place: Place, body: Mapping[str, object], folder: Path) -> Outs
     rows_per_second = mapping_at(body, "rate").get("rows_per_second")
     if isinstance(rows_per_second, int | float):
         return RateSource(int(rows_per_second))
+    if is_given(place, body, "kafka"):
+        return _read_topics(place, body)
     path, schema, limit = (
         text_at(body, "folder"),
         text_at(body, "schema"),
@@ -98,6 +102,27 @@ def _read_source(place: Place, body: Mapping[str, object], folder: Path) -> Outs
             int(limit) if isinstance(limit, int | float) else None,
         ),
     )
+
+
+def _read_topics(place: Place, body: Mapping[str, object]) -> KafkaSource | None:
+    topics, servers = texts_of(body, "kafka"), text_at(body, "servers")
+    start, limit = body.get("start", LATEST), body.get("max_rows_per_micro_batch")
+    if not topics or servers is None or any(place.at(key).is_unusable for key in body):
+        return None
+    source = partial(
+        KafkaSource,
+        topics,
+        servers,
+        is_pattern=body.get("pattern") is True,
+        start=written_start(start),
+        headers=body.get("headers") is True,
+        prefix=text_at(body, "prefix") or "",
+        max_rows_per_micro_batch=int(limit) if isinstance(limit, int | float) else None,
+        options=options_of(body),
+    )
+    problems = problems_of(source)
+    place.report_parts(body, problems)
+    return None if problems else source()
 
 
 def _columns(place: Place, body: Mapping[str, object], source: OutsideSource) -> tuple[Column, ...] | None:

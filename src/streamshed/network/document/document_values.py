@@ -33,6 +33,17 @@ def texts_at(body: Mapping[str, object], key: str) -> dict[int, str]:
     return {index: item for index, item in enumerate(items) if isinstance(item, str)}
 
 
+def texts_of(body: Mapping[str, object], key: str) -> tuple[str, ...]:
+    """The text under a key, or the texts of a list there; none where there is neither.
+
+    Example:
+        >>> texts_of({"kafka": "packets"}, "kafka"), texts_of({"kafka": ["packets", "flows"]}, "kafka")
+        (('packets',), ('packets', 'flows'))
+    """
+    text = text_at(body, key)
+    return tuple(texts_at(body, key).values()) if text is None else (text,)
+
+
 def is_given(place: Place, body: Mapping[str, object], key: str) -> bool:
     """Whether the document says something under a key, be it right or wrong."""
     return key in body or place.at(key).is_unusable

@@ -1,5 +1,6 @@
 """Writing a network as a YAML document, or as SQL, that loads to an equal one."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
@@ -13,6 +14,7 @@ from streamshed.network.document.yaml_text import write_yaml
 from streamshed.network.model.grouping import Aggregate, GroupKey
 from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.join_source import JoinSource
+from streamshed.network.model.kafka_source import EARLIEST, LATEST, KafkaSource
 from streamshed.network.model.lookup import Lookup, LookupKind
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.node import Node
@@ -126,8 +128,9 @@ def _unwritable(network: QueryNetwork) -> Iterable[str]:
     for stream in network.all_streams:
         if stream.joined is not None:
             yield from unwritable_join(stream.name, stream.joined)
-        elif not isinstance(stream.source, FolderSource | RateSource):
-            yield f'stream "{stream.name}" is over a DataFrame: only folders and rate sources can be written'
+        elif not isinstance(stream.source, FolderSource | KafkaSource | RateSource):
+            says = "only folders, topics of Kafka and rate sources can be written"
+            yield f'stream "{stream.name}" is over a DataFrame: {says}'
     for relation in network.relations:
         if not isinstance(relation.source, str):
             yield f'relation "{relation.name}" is a DataFrame: only files can be written'
@@ -189,9 +192,25 @@ def _source(source: Source) -> _Body:
         case FolderSource(path, file_format, schema, options, limit):
             body = {"folder": path, "format": str(file_format), "schema": schema, "options": dict(options)}
             return said(body | {"max_files_per_micro_batch": limit}, _DEFINED["folder"])
+        case KafkaSource():
+            return _topics(source)
         case RateSource(rows_per_second):
             return {"rate": {"rows_per_second": rows_per_second}}
-    raise InvalidNetworkError(f"only folders and rate sources can be written, got {source!r}")
+    raise InvalidNetworkError(f"only folders, topics of Kafka and rate sources can be written, got {source!r}")
+
+
+def _topics(source: KafkaSource) -> _Body:
+    body = {
+        "kafka": source.topics[0] if len(source.topics) == 1 else list(source.topics),
+        "servers": source.servers,
+        "pattern": source.is_pattern,
+        "start": source.start if source.start in {EARLIEST, LATEST} else json.loads(source.start),
+        "headers": source.headers,
+        "prefix": source.prefix or None,
+        "max_rows_per_micro_batch": source.max_rows_per_micro_batch,
+        "options": dict(source.options),
+    }
+    return said(body, _DEFINED["kafka"])
 
 
 def _identity(identity: Identity) -> str | list[str]:

@@ -5,6 +5,7 @@ from streamshed.network.words.schema_forms import (
     by_name,
     choice,
     duration,
+    flag,
     length,
     mapping,
     reference,
@@ -23,8 +24,8 @@ STREAM = mapping(
     "A stream of rows.",
     {
         "source": {
-            "description": "Where its rows come from: a folder of files, or Spark's rate source.",
-            "oneOf": [reference("folder"), reference("rate")],
+            "description": "Where its rows come from: a folder of files, topics of Kafka, or Spark's rate source.",
+            "oneOf": [reference("folder"), reference("kafka"), reference("rate")],
         },
         "parse": {
             "description": "How the text in one column becomes columns; the text itself is gone then.",
@@ -50,7 +51,7 @@ STREAM = mapping(
             "minLength": 1,
             "description": "What tells a row from all others, so that a row read again is shed, or kept, "
             'again: a list of columns, "file_row" (Parquet: file and row number) or "none". By default '
-            '"file_row" for Parquet, `value` for the rate source, else "none".',
+            '"file_row" for Parquet, topic, partition and offset for Kafka, `value` for the rate source, else "none".',
             "examples": [["topic", "partition", "offset"]],
         },
         "idle_after": duration(
@@ -84,6 +85,40 @@ FOLDER = mapping(
         ),
     },
     "folder",
+)
+KAFKA = mapping(
+    "Topics of a Kafka cluster. Columns: key, value (bytes), topic, partition, offset, timestamp.",
+    {
+        "kafka": {
+            "type": ["array", "string"],
+            "items": {"type": "string", "minLength": 1},
+            "minItems": 1,
+            "minLength": 1,
+            "description": "The topic, or a list of topics; with `pattern: true` a regular expression for their names.",
+            "examples": ["packets", ["packets", "flows"]],
+        },
+        "servers": text("Where the cluster is found, as `host:port,host:port`.", examples=["127.0.0.1:9092"]),
+        "pattern": flag("Whether the topic is a regular expression: all topics whose names match it are read."),
+        "start": {
+            "type": ["object", "string"],
+            "minLength": 1,
+            "description": "Where a new checkpoint begins: `earliest`, `latest`, or per topic and partition the offset,"
+            " -2 for the earliest and -1 for the latest.",
+            "examples": ["earliest", {"packets": {"0": 17}}],
+            "default": "latest",
+        },
+        "headers": flag("Whether the headers are a column, too: `headers`, an array of (key, value)."),
+        "prefix": text(
+            "What the names of columns begin with, but for `value`: where records say things of the same names.",
+            examples=["kafka_"],
+        ),
+        "max_rows_per_micro_batch": whole_number(
+            "At most so many records a micro-batch; by default as many as there is time for.", minimum=1
+        ),
+        "options": OPTIONS | {"description": "Options of Spark's connector, such as `kafka.security.protocol: SSL`."},
+    },
+    "kafka",
+    "servers",
 )
 RATE = mapping(
     "Spark's generator of rows (timestamp, value), value counting up from 0.",

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from streamshed.errors import InvalidNetworkError, Problem, closest_name
+from streamshed.network.model.kafka_source import IDENTIFYING, KafkaSource
 from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, OutsideSource, RateSource
 from streamshed.network.words.columns import Column
 from streamshed.network.words.given import given_names
-
-_BROKER_COLUMNS = ("topic", "partition", "offset")
 
 
 class IdentityKind(StrEnum):
@@ -65,9 +64,11 @@ def _default_identity(source: OutsideSource, columns: tuple[Column, ...]) -> Ide
     match source:
         case RateSource():
             return Identity(IdentityKind.COLUMNS, ("value",))
+        case KafkaSource():
+            return Identity(IdentityKind.COLUMNS, source.identity)
         case FolderSource(format=FileFormat.PARQUET):
             return Identity(IdentityKind.FILE_ROW)
-        case DataFrameSource() if names.issuperset(_BROKER_COLUMNS):
-            return Identity(IdentityKind.COLUMNS, _BROKER_COLUMNS)
+        case DataFrameSource() if names.issuperset(IDENTIFYING):
+            return Identity(IdentityKind.COLUMNS, IDENTIFYING)
         case _:
             return Identity(IdentityKind.NONE)

@@ -1,4 +1,4 @@
-"""Where rows come from, described without Spark: a folder of files, a rate generator, any DataFrame."""
+"""Where rows come from, described without Spark: a folder of files, topics, a rate generator, any DataFrame."""
 
 import os
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError, Problem, unknown_name
+from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.words.given import given_options, is_a, is_whole_number
 from streamshed.network.words.keywords import with_advice
@@ -109,7 +110,8 @@ class DataFrameSource:
     def __post_init__(self) -> None:
         if not hasattr(self.handle, "dtypes"):
             raise InvalidNetworkError(
-                f"a source is a DataFrame, folder(...) or rate(...), got {type(self.handle).__name__}: {self.handle!r}"
+                "a source is a DataFrame, folder(...), kafka(...) or rate(...), got"
+                f" {type(self.handle).__name__}: {self.handle!r}"
             )
 
     def __eq__(self, other: object) -> bool:
@@ -127,7 +129,7 @@ class DataFrameSource:
         return tuple(_column(name, kind) for name, kind in self.handle.dtypes)
 
 
-OutsideSource: TypeAlias = FolderSource | RateSource | DataFrameSource
+OutsideSource: TypeAlias = FolderSource | KafkaSource | RateSource | DataFrameSource
 """Where rows come from that nobody here has made."""
 
 
@@ -189,7 +191,7 @@ def as_source(source: object) -> OutsideSource:
     Raises:
         InvalidNetworkError: It is neither, or Spark would find its column names ambiguous.
     """
-    outside_source = source if isinstance(source, FolderSource | RateSource) else DataFrameSource(source)
+    outside_source = source if isinstance(source, FolderSource | KafkaSource | RateSource) else DataFrameSource(source)
     if isinstance(source, DataFrameSource):
         outside_source = source
     if isinstance(outside_source, DataFrameSource) and (

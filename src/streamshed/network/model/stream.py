@@ -200,7 +200,7 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
 
     Args:
         name: Its name in the network.
-        source: A streaming DataFrame, `folder(...)` or `rate(...)`.
+        source: A streaming DataFrame, `folder(...)`, `kafka(...)` or `rate(...)`.
         time: The column of its event time, which may come out of `parse`; or an SQL expression over the columns, such
             as "timestamp_millis(ms)" or "to_timestamp(day, 'yyyy-MM-dd')", of which the same row always has the same.
         number: In the place of time, a column of whole numbers that do not fall, such as the number of the row:

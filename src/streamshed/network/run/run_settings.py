@@ -12,8 +12,8 @@ from streamshed.network.run.setting import setting
 from streamshed.network.run.settings import Settings
 from streamshed.network.words.schema_forms import reference
 
-CONSOLE, PARQUET, MEMORY = "console", "parquet", "memory"
-SINK_KINDS = (CONSOLE, PARQUET, MEMORY)
+CONSOLE, PARQUET, MEMORY, KAFKA = "console", "parquet", "memory", "kafka"
+SINK_KINDS = (CONSOLE, PARQUET, MEMORY, KAFKA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,21 +21,28 @@ class SinkSettings:
     """Where answers go.
 
     Attributes:
-        kind: One of `SINK_KINDS`: they are printed, written as Parquet, or kept in memory.
-        place: The folder of "parquet", the table of "memory".
+        kind: One of `SINK_KINDS`: they are printed, written as Parquet, kept in memory, or sent to a topic.
+        place: The folder of "parquet", the table of "memory", the topic of "kafka".
+        servers: Of "kafka", where the cluster is found.
+        options: Of "kafka", options of Spark's connector, sorted by name.
 
     Raises:
-        InvalidNetworkError: There is no such kind, or a place is missing or is none too many.
+        InvalidNetworkError: There is no such kind, or a place is missing or is one too many.
     """
 
     kind: str = CONSOLE
     place: str = ""
+    servers: str = ""
+    options: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in SINK_KINDS:
             raise InvalidNetworkError(unknown_name("sink", self.kind, SINK_KINDS))
         if bool(self.place) is (self.kind == CONSOLE):
-            raise InvalidNetworkError(Problem("a sink is console, parquet and its folder, or memory and its table"))
+            says = "a sink is console, parquet and its folder, memory and its table, or kafka and its topic"
+            raise InvalidNetworkError(Problem(says))
+        if bool(self.servers) is not (self.kind == KAFKA) or (self.options and self.kind != KAFKA):
+            raise InvalidNetworkError(Problem("a sink has servers, and options, where it is kafka"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +65,7 @@ class RunSettings(Settings):
     )
     sink: SinkSettings = setting(
         SinkSettings(),
-        "Where answers go: `console`, {parquet: folder} or {memory: name of a table}.",
+        "Where answers go: `console`, {parquet: folder}, {memory: table} or {kafka: topic, servers: address}.",
         forms.instance(SinkSettings, {"oneOf": [reference(f"{kind}_sink") for kind in SINK_KINDS], "default": CONSOLE}),
     )
     predictions: PredictionSettings | None = setting(

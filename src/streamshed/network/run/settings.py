@@ -119,6 +119,12 @@ class Settings:
         "How long there may be work and no worker of the cluster, at the start or later, before that is an error.",
         _duration("2 minutes"),
     )
+    fault_patience: str = setting(
+        "10 minutes",
+        "How long a fault that passes, such as a broker that does not answer, is waited out: what it ended is started"
+        " again from the checkpoint, with growing pauses.",
+        _duration("10 minutes"),
+    )
     publish_needs: str | os.PathLike[str] | None = setting(
         None,
         "A file that tells, with every decision, what is needed of the streams: networks that feed them may shed what"
@@ -164,6 +170,11 @@ class Settings:
     def worker_patience_seconds(self) -> float:
         """How long there may be work and no worker."""
         return parse_duration(self.worker_patience) / 1e6
+
+    @property
+    def fault_patience_seconds(self) -> float:
+        """How long a fault that passes is waited out."""
+        return parse_duration(self.fault_patience) / 1e6
 
     def common(self) -> dict[str, Any]:
         """Return the settings that all have in common, by name."""

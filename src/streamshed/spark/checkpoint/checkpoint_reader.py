@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from streamshed.spark.checkpoint.partition_offsets import partition_offsets, rows_by_partition
+from streamshed.spark.checkpoint.partition_offsets import PartitionOffsets, partition_offsets, rows_by_partition
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 
@@ -86,23 +86,47 @@ def files_of(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> 
 def rows_by_offsets(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[int, int]:
     """Return how many rows each source that counts its offsets by partition (Kafka) contributes to a micro-batch.
 
+    Args:
+        checkpoint: Spark's.
+        micro_batch_id: Which.
+        places: Of the sources, by whose numbers rows are returned.
+    """
+    ranges = offset_ranges(checkpoint, micro_batch_id, places)
+    return {source: sum(rows_by_partition(before, after)) for source, (before, after) in ranges.items()}
+
+
+def offset_ranges(
+    checkpoint: Storage, micro_batch_id: int, places: SourcePlaces
+) -> dict[int, tuple[PartitionOffsets, PartitionOffsets]]:
+    """Return from where, and up to where, each source that counts its offsets by partition is read in a micro-batch.
+
     Such an offset is {topic: {partition: next offset}}; sources of other kinds, and those of which the offset before is
     not there, are left out.
 
     Args:
         checkpoint: Spark's.
         micro_batch_id: Which.
-        places: Of the sources, by whose numbers rows are returned.
+        places: Of the sources, by whose numbers offsets are returned.
     """
     since = _offsets(checkpoint, micro_batch_id - 1, places)
-    until = _offsets(checkpoint, micro_batch_id, places)
-    pairs = {
-        source: (before, after)
-        for source, offset in until.items()
-        if (before := partition_offsets(since.get(source))) is not None
-        and (after := partition_offsets(offset)) is not None
-    }
-    return {source: sum(rows_by_partition(before, after)) for source, (before, after) in pairs.items()}
+    ranges = {}
+    for source, offset in _offsets(checkpoint, micro_batch_id, places).items():
+        after = partition_offsets(offset)
+        before = partition_offsets(since.get(source)) if micro_batch_id else first_offsets(checkpoint, source)
+        if before is not None and after is not None:
+            ranges[source] = before, after
+    return ranges
+
+
+def first_offsets(checkpoint: Storage, source: int) -> PartitionOffsets | None:
+    """Return where a source over Kafka began, which it writes down before its first micro-batch; None: not yet.
+
+    Args:
+        checkpoint: Spark's.
+        source: Its number.
+    """
+    text = checkpoint.read_text(f"sources/{source}/0")
+    return None if text is None else partition_offsets(_parsed(text.rpartition("\n")[2]))
 
 
 def _header(text: str) -> dict[str, Any]:

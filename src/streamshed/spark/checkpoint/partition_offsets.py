@@ -29,10 +29,27 @@ def partition_offsets(offset: Any) -> PartitionOffsets | None:
 def rows_by_partition(since: PartitionOffsets, until: PartitionOffsets) -> Iterator[int]:
     """Yield how many rows each partition has between two offsets; one that was not there before begins at 0.
 
+    Of a topic that was deleted and made again, offsets may be smaller than before: there are no rows between them.
+
     Example:
-        >>> list(rows_by_partition({"packets": {"0": 5}}, {"packets": {"0": 9, "1": 2}}))
-        [4, 2]
+        >>> list(rows_by_partition({"packets": {"0": 5, "2": 8}}, {"packets": {"0": 9, "1": 2, "2": 1}}))
+        [4, 2, 0]
     """
     for topic, partitions in until.items():
         for partition, offset in partitions.items():
-            yield offset - since.get(topic, {}).get(partition, 0)
+            yield max(0, offset - since.get(topic, {}).get(partition, 0))
+
+
+def rows_before(earliest: PartitionOffsets, since: PartitionOffsets, until: PartitionOffsets) -> int:
+    """Return how many rows between two offsets are no longer there, by the earliest offset that each partition has.
+
+    Example:
+        >>> rows_before({"packets": {"0": 7, "1": 99}}, {"packets": {"0": 5, "1": 4}}, {"packets": {"0": 9, "1": 6}})
+        4
+    """
+    return sum(
+        max(0, min(earliest[topic][partition], until.get(topic, {}).get(partition, 0)) - offset)
+        for topic, partitions in since.items()
+        for partition, offset in partitions.items()
+        if partition in earliest.get(topic, {})
+    )

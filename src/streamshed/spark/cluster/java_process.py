@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
@@ -34,7 +35,7 @@ def launch_java(settings: SparkConf | None = None) -> Any:
         raise JavaUnavailableError(f"Java cannot be started: {error}") from error
 
 
-def start_quietly(*, memory: str) -> None:
+def start_quietly(*, memory: str, options: Mapping[str, str] = MappingProxyType({})) -> None:
     """Start the Java process that the next session of this process will use; one that runs already stays.
 
     Whatever a query raises reaches Python anyway; what Java and Spark write beside that only helps who looks
@@ -42,11 +43,13 @@ def start_quietly(*, memory: str) -> None:
 
     Args:
         memory: Of the driver, such as "4g".
+        options: More settings of Spark.
 
     Raises:
         JavaUnavailableError: As `launch_java`.
     """
     context: Any = SparkContext
     if context._gateway is None:  # noqa: SLF001 - a session takes the gateway that is set here
-        settings = SparkConf(loadDefaults=False).setAll(list(START_SETTINGS.items())).set("spark.driver.memory", memory)
+        wanted = {**START_SETTINGS, "spark.driver.memory": memory, **options}
+        settings = SparkConf(loadDefaults=False).setAll(list(wanted.items()))
         context._ensure_initialized(gateway=launch_java(settings))  # noqa: SLF001 - the same

@@ -7,7 +7,13 @@ import re
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from streamshed.errors import InvalidExpressionError, SinkUnavailableError, SourceUnavailableError, StreamshedError
+from streamshed.errors import (
+    InvalidExpressionError,
+    ServerUnavailableError,
+    SinkUnavailableError,
+    SourceUnavailableError,
+    StreamshedError,
+)
 
 _EXPLAINED: tuple[tuple[str, type[StreamshedError], str], ...] = (
     (
@@ -67,6 +73,35 @@ _LONGEST = 300
 _ADVICE = ' If necessary set "spark.sql.ansi.enabled"'
 """To let values that overflow be null, without a word."""
 _JAVA_CLASS = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:: |$)")
+
+
+_PASSING = re.compile(
+    r"(?<![\w.])org\.apache\.kafka\.common\.errors\."
+    r"(?:Timeout|Disconnect|Network|NotLeaderOrFollower|LeaderNotAvailable|BrokerNotAvailable|UnknownTopicOrPartition"
+    r"|NotEnoughReplicas|NotEnoughReplicasAfterAppend|CoordinatorNotAvailable|KafkaStorage)Exception\b"
+    r"|(?<![\w.])java\.net\.(?:Connect|SocketTimeout|Socket|NoRouteToHost|UnknownHost)Exception\b"
+    r"|\bjava\.util\.concurrent\.TimeoutException"
+    r"|No resolvable bootstrap urls"
+)
+"""What Java says of servers elsewhere that do not answer."""
+
+_OF_USER_CODE = re.compile(r"\bapi\.python\.PythonException\b|\[UDF_")
+"""What Spark says of functions in tasks."""
+
+
+def may_pass(error: BaseException) -> bool:
+    """Tell whether what ended a query lies in a server elsewhere, and is likely to be over by and by.
+
+    Example:
+        >>> may_pass(RuntimeError("org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node"))
+        True
+        >>> may_pass(RuntimeError("[DIVIDE_BY_ZERO] Division by zero"))
+        False
+    """
+    if isinstance(error, ServerUnavailableError):
+        return True
+    text = str(error)
+    return _PASSING.search(text) is not None and _OF_USER_CODE.search(text) is None
 
 
 def innermost_cause(error: BaseException) -> str:

@@ -48,6 +48,7 @@ def journal_row(
         "ignored_needs": "" if decision is None else "; ".join(decision.needs.ignored),
         "late_pairs": sum(query.late_pairs for query in status.queries.values()),
         "unreadable_rows": status.unreadable_rows,
+        "lost_rows": status.lost_rows,
         "joins": {name: asdict(join) for name, join in status.joins.items()},
         "mean_relative_error": sum(errors) / len(errors) if errors else None,
         **scaling_columns(status.scaling),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from streamshed.answering.table.shed_interval import UNSETTLED, ShedInterval, remembered
 from streamshed.control.decision import Decision, Upcoming
@@ -22,9 +21,11 @@ from streamshed.spark.checkpoint.checkpoint_reader import (
 )
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.loop.ahead import Ahead
 from streamshed.spark.loop.carrier_clock import CarrierClock, with_sure_signs
 from streamshed.spark.loop.domain_facts import DomainFacts
 from streamshed.spark.loop.join_planner import JoinOutcome, JoinPlanner
+from streamshed.spark.loop.lost_times import lost_times
 from streamshed.spark.loop.outcome_of_report import outcome_of
 from streamshed.spark.loop.partly_joined_times import ComingRows, lasting, partly_joined_times
 from streamshed.spark.loop.sampled_join_times import for_all_queries, sampled_join_times
@@ -34,6 +35,7 @@ from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 from streamshed.spark.plan.share_codes import share_codes, sized_shares
 from streamshed.spark.plan.written_plans import KEPT_PLANS, WrittenPlans
 from streamshed.spark.source.catching_up import CatchingUp, beginning_of
+from streamshed.spark.source.lost_rows import LostRows
 from streamshed.spark.source.progress import MicroBatchReport
 from streamshed.spark.source.upcoming_rows import (
     RowSizes,
@@ -46,29 +48,6 @@ from streamshed.spark.source.upcoming_rows import (
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 _LEAST_SECONDS = 1e-3
-
-
-@dataclass(frozen=True, slots=True)
-class _Ahead:
-    """What is known of a micro-batch before it runs.
-
-    Attributes:
-        micro_batch_id: Its number.
-        now: The wall clock, seconds.
-        steady: The clock that never steps, seconds.
-        upcoming: What its sources bring, as far as that is known.
-        rows: How many rows these are.
-        opened: The watermark that decides lateness in it, microseconds.
-        last: The plan of the one before; None: there was none.
-    """
-
-    micro_batch_id: int
-    now: float
-    steady: float
-    upcoming: dict[str, StreamRows]
-    rows: Mapping[str, int]
-    opened: int
-    last: PlanRow | None
 
 
 class MicroBatchPlanner:
@@ -87,6 +66,7 @@ class MicroBatchPlanner:
         needs: Returns what is needed of queries that feed other networks, at some time.
         on_decision: Told of each decision once its plan is written.
         effective_shares: Returns `PlanRow.effective_shares`, as far as they are known.
+        lost: Finds rows that brokers have deleted.
     """
 
     def __init__(  # noqa: PLR0913 - all that it asks and tells, each by its name
@@ -104,6 +84,7 @@ class MicroBatchPlanner:
         needs: Callable[[float], KnownNeeds] = lambda _now: NOTHING_KNOWN,
         on_decision: Callable[[Decision], None] = lambda _decision: None,
         effective_shares: Callable[[], Mapping[str, float]] = dict,
+        lost: LostRows | None = None,
     ) -> None:
         self._facts = facts
         self._loop = loop
@@ -114,6 +95,7 @@ class MicroBatchPlanner:
         self._reports = reports
         self._on_outcome = on_outcome
         self._needs, self._on_decision, self._effective_shares = needs, on_decision, effective_shares
+        self._lost = LostRows({}) if lost is None else lost
         self._joins = joins if joins is not None else JoinPlanner((), frozenset(), dict)
         self._last_started: float | None = None
         self.joined: Mapping[str, JoinOutcome] = {}
@@ -155,6 +137,7 @@ class MicroBatchPlanner:
         if micro_batch_id in self._clock_lead_seconds:
             return written_text
         self._note_asked(micro_batch_id)
+        self._lost.again(self._checkpoint, micro_batch_id, self.places)
         row = PlanRow.from_json(written_text)
         times = self._shed_times(None, row.open, self._clock())
         completed = told_of_all(row, self._facts, self._delays, times)
@@ -193,7 +176,7 @@ class MicroBatchPlanner:
             self._carrier.drain(self._facts.longest_window, decision.drops.last_start, ahead.upcoming)
         return self._row(ahead, decision), decision
 
-    def _ahead(self, micro_batch_id: int) -> _Ahead:
+    def _ahead(self, micro_batch_id: int) -> Ahead:
         """Look at what is to come, and take up the clock of an earlier run where this is the first."""
         now, steady = self._clock(), self._steady_clock()
         upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, now)
@@ -203,9 +186,10 @@ class MicroBatchPlanner:
         if not self._clock_lead_seconds and last is not None:
             self._carrier.resume(self._read_in(micro_batch_id - 1, last))
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
-        return _Ahead(micro_batch_id, now, steady, upcoming, rows_by_name(upcoming), opened, last)
+        lost = self._lost.coming(self._checkpoint, micro_batch_id, self.places)
+        return Ahead(micro_batch_id, now, steady, upcoming, rows_by_name(upcoming), lost, opened, last)
 
-    def _question(self, ahead: _Ahead) -> Upcoming:
+    def _question(self, ahead: Ahead) -> Upcoming:
         """What the control loop is told of it."""
         return Upcoming(
             micro_batch_id=ahead.micro_batch_id,
@@ -218,7 +202,7 @@ class MicroBatchPlanner:
             needs=self._needs(ahead.steady),
         )
 
-    def _row(self, ahead: _Ahead, decision: Decision) -> PlanRow:
+    def _row(self, ahead: Ahead, decision: Decision) -> PlanRow:
         """The decision as tasks are told it."""
         last, since = ahead.last, ahead.opened - self._facts.longest_window
         codes = {
@@ -240,6 +224,14 @@ class MicroBatchPlanner:
             },
             shed=remembered(shed, since=since),
             partly_joined=self._partly_joined(directives, coming, last),
+            lost=lost_times(
+                ahead.lost,
+                ahead.rows,
+                self._facts,
+                ahead.opened,
+                last,
+                self._carrier.latest_event,
+            ),
             effective_shares=self._effective_shares(),
             decided_at_seconds=ahead.now,
             latest_event=dict(self._carrier.latest_event),
@@ -262,7 +254,7 @@ class MicroBatchPlanner:
             **self._carrier.interval_of(stream),
         )
 
-    def _shed(self, codes: Mapping[str, Mapping[str, int]], ahead: _Ahead) -> Iterator[ShedInterval]:
+    def _shed(self, codes: Mapping[str, Mapping[str, int]], ahead: Ahead) -> Iterator[ShedInterval]:
         """Event times at which rows of this micro-batch may be missing, and by which rates."""
         for name, of_stream in codes.items():
             sampled = {share: sampling_rate_of(code) for share, code in of_stream.items() if code != WHOLE}
@@ -303,7 +295,7 @@ class MicroBatchPlanner:
         )
         return self._catching_up.begins(beginning)
 
-    def _coming(self, ahead: _Ahead) -> ComingRows:
+    def _coming(self, ahead: Ahead) -> ComingRows:
         latest, sources = self._carrier.latest_event, self._facts.sources
         times = {one.name: self._shed_times(ahead.upcoming.get(one.name), ahead.opened, ahead.now) for one in sources}
         return ComingRows(
@@ -363,6 +355,7 @@ class MicroBatchPlanner:
             upcoming = self._read_in(report.micro_batch_id, written)
         elif report.read_rows is not None:
             refuse_lost(upcoming, report.read_rows)
+        self._lost.finished(report.micro_batch_id, report.read_rows or {})
         self._carrier.observe(report, {name: rows.events for name, rows in upcoming.items() if rows.events})
         self._rows_left = dict(report.rows_left)
         if self._catching_up is not None:

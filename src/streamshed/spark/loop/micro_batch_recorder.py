@@ -62,11 +62,13 @@ class Written:
         writer: Has written its answers; None: nothing was written in this run yet.
         joined: What came of its joins.
         is_draining: Whether the watermark goes on without rows, as nothing more is to come.
+        lost_rows: How many rows brokers have deleted before they were read, since the start.
     """
 
     writer: MicroBatchWriter | None = None
     joined: Mapping[str, JoinOutcome] = field(default_factory=dict)
     is_draining: bool = False
+    lost_rows: int = 0
 
 
 class MicroBatchRecorder:
@@ -126,6 +128,7 @@ class MicroBatchRecorder:
             state_bytes=to.loop.state.state_size.total_bytes,
             queries={} if writer is None else writer.summary(report.micro_batch_id),
             unreadable_rows=0 if writer is None else writer.unreadable_rows,
+            lost_rows=written.lost_rows,
             joins={name: one.status for name, one in written.joined.items()},
             scaling=None if to.scaling is None else to.scaling.status(report.micro_batch_id),
         )

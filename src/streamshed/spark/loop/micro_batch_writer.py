@@ -30,6 +30,7 @@ class MicroBatchWriter:
         summaries: What tasks tell of the answers they computed.
         is_active: Whether Spark's query is active, which it is until its stop begins.
         ahead: Told when a micro-batch is written; None: nobody is.
+        on_written: Called then, before another micro-batch can begin.
         unreadable_rows: Set aside since the start of the run, until now.
     """
 
@@ -41,13 +42,14 @@ class MicroBatchWriter:
         *,
         is_active: Callable[[], bool] = lambda: False,
         ahead: PlanningAhead | None = None,
+        on_written: Callable[[int], None] = lambda _: None,
         unreadable_rows: int = 0,
     ) -> None:
         self._sink = sink
         self._query_id = query_id
         self._task_summaries = summaries
         self._is_active = is_active
-        self._ahead = ahead
+        self._ahead, self._on_written = ahead, on_written
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._is_stopping, self._is_abandoned = False, False
@@ -70,6 +72,7 @@ class MicroBatchWriter:
                 if self._is_abandoned:
                     raise StoppedError(f"micro-batch {micro_batch_id} was given up") from error
                 raise
+            self._on_written(micro_batch_id)
             if self._ahead is not None:
                 self._ahead.ended(micro_batch_id)
 

@@ -105,6 +105,7 @@ class RunStatus:
         state_bytes: How much they take, as Spark writes them.
         queries: Per query, what it answered.
         unreadable_rows: Rows set aside, since the start.
+        lost_rows: Rows that a broker had deleted before they were read, since the start.
         joins: By joined stream, what came of its join.
         scaling: Workers, and what was decided on them; None: their number is not ours to change.
     """
@@ -130,6 +131,7 @@ class RunStatus:
     state_bytes: int = 0
     queries: Mapping[str, QueryStatus] = field(default_factory=dict)
     unreadable_rows: int = 0
+    lost_rows: int = 0
     joins: Mapping[str, JoinStatus] = field(default_factory=dict)
     scaling: ScalingStatus | None = None
 

@@ -153,6 +153,8 @@ class PlanRow:
         shed: What was shed of late, this micro-batch included.
         partly_joined: Event times of results of joins that were not done fully of late, with the share of results that
             is to be expected in the place of a sampling rate.
+        lost: Event times of rows that a broker deleted before they were read, with the share of rows that is to be
+            expected in the place of a sampling rate, by stream in the place of a share's name.
         effective_shares: By `share_name`, on which share of the rows kept estimates rest as a rule.
         decided_at_seconds: When, seconds since the epoch.
         latest_event: Per stream, its latest event time known, microseconds.
@@ -166,6 +168,7 @@ class PlanRow:
     streams: Mapping[str, StreamPlan]
     shed: tuple[ShedInterval, ...] = ()
     partly_joined: tuple[ShedInterval, ...] = ()
+    lost: tuple[ShedInterval, ...] = ()
     effective_shares: Mapping[str, float] = field(default_factory=dict)
     decided_at_seconds: float = 0.0
     latest_event: Mapping[str, int] = field(default_factory=dict)
@@ -182,6 +185,7 @@ class PlanRow:
                 "streams": {name: plan.to_document() for name, plan in self.streams.items()},
                 "shed": [vars(interval) for interval in self.shed],
                 "partly_joined": [vars(interval) for interval in self.partly_joined],
+                "lost": [vars(interval) for interval in self.lost],
                 "effective_shares": dict(self.effective_shares),
                 "decided_at_seconds": self.decided_at_seconds,
                 "latest_event": dict(self.latest_event),
@@ -201,6 +205,7 @@ class PlanRow:
             streams={name: StreamPlan.from_document(plan) for name, plan in document["streams"].items()},
             shed=tuple(ShedInterval(**interval) for interval in document["shed"]),
             partly_joined=tuple(ShedInterval(**interval) for interval in document.get("partly_joined", ())),
+            lost=tuple(ShedInterval(**interval) for interval in document.get("lost", ())),
             effective_shares=document.get("effective_shares", {}),
             decided_at_seconds=document["decided_at_seconds"],
             latest_event=document["latest_event"],

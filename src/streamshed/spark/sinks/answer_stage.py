@@ -115,7 +115,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
     def answered(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         number, partition = micro_batch_id(), partition_id()
         plan = None if client is None else client.plan(number)
-        shed, partly_joined = ((), ()) if plan is None else (plan.shed, plan.partly_joined)
+        shed, partly_joined, lost = ((), (), ()) if plan is None else (plan.shed, plan.partly_joined, plan.lost)
         usual = {} if plan is None else plan.effective_shares
         dropped = together(dropped_windows(fixed if plan is None else plan.drops), unseen)
         tallies: list[Summary] = []
@@ -125,7 +125,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
             partials_of_windows = WindowPartials(record_batch)
             partials_in_time = _answered(partials_of_windows, dropped, answering.definitions_by_count)
             sums.append(window_sums(partials_in_time, answering.carried.log_effective_shares(partials_in_time)))
-            for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined, usual):
+            for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined, usual, lost):
                 tallies.append(summarized(answers))
                 if answers.column("kind")[0].as_py() == UNREADABLE:
                     unreadable.append(answers)

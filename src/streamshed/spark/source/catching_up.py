@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.sources import DataFrameSource, FolderSource
 from streamshed.network.model.stream import Stream
 from streamshed.spark.checkpoint.checkpoint_reader import begun_at_seconds, idle_sources, limited_sources
@@ -20,7 +21,7 @@ class Beginning:
     Attributes:
         begun_at_seconds: When Spark began to look for what it would read, seconds since the epoch.
         idle: The streams of which it reads nothing.
-        may_leave: The streams over DataFrames of which it may leave something for later: over files, or a broker.
+        may_leave: The streams over a broker, or DataFrames, of which it may leave something for later.
         rows: Of streams that tell, how many rows it reads.
     """
 
@@ -91,7 +92,7 @@ def beginning_of(
     idle = idle_sources(checkpoint, micro_batch_id, places)
     limited = limited_sources(checkpoint, micro_batch_id, places)
     of_streams = {stream.name: frozenset(places.sources_of(stream.name)) for stream in streams}
-    over_frames = {stream.name for stream in streams if isinstance(stream.source, DataFrameSource)}
+    over_frames = {stream.name for stream in streams if isinstance(stream.source, DataFrameSource | KafkaSource)}
     return Beginning(
         begun_at_seconds(checkpoint, micro_batch_id),
         idle={name for name, sources in of_streams.items() if sources <= idle},

@@ -12,12 +12,14 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError, near_miss
 from streamshed.network.model.join_source import JoinSource
+from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.source_folder import require_folder
 from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, RateSource
 from streamshed.network.model.stream import IdentityKind, Stream
 from streamshed.network.words.columns import format_schema
 from streamshed.spark.common.internal_names import CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
 from streamshed.spark.source.file_rows import NUMBERED, found_in_files, numbered
+from streamshed.spark.source.topic_rows import topic_rows
 
 
 def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -33,6 +35,8 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
             if source.max_files_per_micro_batch is not None:
                 reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
             return _loaded(reader, source, stream)
+        case KafkaSource() as source:
+            return topic_rows(spark, source)
         case RateSource() as source:
             return spark.readStream.format("rate").option("rowsPerSecond", source.rows_per_second).load()
         case DataFrameSource() as source:
@@ -98,7 +102,7 @@ def empty_frame(spark: SparkSession, stream: Stream) -> DataFrame:
     match stream.source:
         case FolderSource() as source:
             rows = spark.createDataFrame([], _read_schema(source))
-        case RateSource() as source:
+        case KafkaSource() | RateSource() as source:
             rows = spark.createDataFrame([], format_schema(source.columns))
         case DataFrameSource() as source:
             rows = spark.createDataFrame([], source.handle.schema)

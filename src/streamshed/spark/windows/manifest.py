@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from streamshed.errors import DamagedFileError, IncompatibleCheckpointError
 from streamshed.network.model.join_source import JoinSource
+from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.network import QueryNetwork, TimeDomain
 from streamshed.network.model.sources import DataFrameSource, FolderSource, RateSource
 from streamshed.network.model.stream import Stream
@@ -287,6 +288,8 @@ def _source_kind(stream: Stream) -> str:
     match stream.source:
         case FolderSource():
             return "folder"
+        case KafkaSource():
+            return "kafka"
         case RateSource():
             return "rate"
         case DataFrameSource():

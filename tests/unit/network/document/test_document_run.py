@@ -52,6 +52,11 @@ def test_everything_can_be_said() -> None:
     [
         ("console", SinkSettings()),
         ("{memory: answers}", SinkSettings("memory", "answers")),
+        ("{kafka: answers, servers: 'a:1'}", SinkSettings("kafka", "answers", "a:1")),
+        (
+            "{kafka: answers, servers: 'a:1', options: {kafka.client.id: x}}",
+            SinkSettings("kafka", "answers", "a:1", (("kafka.client.id", "x"),)),
+        ),
         ("{parquet: 's3a://b/answers'}", SinkSettings("parquet", "s3a://b/answers")),
     ],
 )
@@ -75,6 +80,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "partitions": st.integers(1, 99),
     "reserve": st.lists(st.sampled_from(STATE_FAMILIES), unique=True).map(tuple),
     "elastic": st.builds(lambda most: ElasticSettings(limits=WorkerLimits(most=most)), st.integers(1, 9)),
+    "fault_patience": st.integers(1, 99).map(lambda number: f"{number} minutes"),
     "worker_patience": st.integers(1, 99).map(lambda number: f"{number} minutes"),
     "publish_needs": TEXTS,
     "feeds": st.builds(Feed, query=st.just("all"), needs=TEXTS, stream=st.just("s")).map(lambda feed: (feed,)),

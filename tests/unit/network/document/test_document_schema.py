@@ -22,6 +22,7 @@ REFERENCE = (ROOT / "docs" / "document.md").read_text()
 SECTIONS = {
     "stream": "Stream",
     "folder": "Source: folder",
+    "kafka": "Source: kafka",
     "rate": "Source: rate",
     "relation": "Relation",
     "parse_json": "Parse: JSON",
@@ -41,6 +42,7 @@ SECTIONS = {
     "feed": "Run: feed",
     "parquet_sink": "Sink: Parquet",
     "memory_sink": "Sink: memory",
+    "kafka_sink": "Sink: Kafka",
     "predictions": "Run: predictions",
 }
 TYPES = {

@@ -5,6 +5,7 @@ from streamshed.spark.hand_over import RunningDomains
 from streamshed.spark.loop.finished import Finished
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.run import Run
+from streamshed.spark.supervision import Supervision
 
 
 def finished(clock: str, *, first_end: float, micro_batches: int) -> Finished:
@@ -23,7 +24,9 @@ def finished(clock: str, *, first_end: float, micro_batches: int) -> Finished:
 
 def run_of(*kept: Finished) -> Run:
     domains = [SimpleNamespace(domain=SimpleNamespace(clock=one.latest.clock), finished=one) for one in kept]
-    return Run(RunningDomains(cast(Any, domains)), *cast(Any, (None, None, None)))
+    running = RunningDomains(cast(Any, domains))
+    supervision = Supervision(running, lambda _: None, patience_seconds=1.0)
+    return Run(running, *cast(Any, (None, None, None)), supervision)
 
 
 def ids(statuses: tuple[RunStatus, ...]) -> list[tuple[str, int]]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.network.model.kafka_source import kafka
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream, stream
-from streamshed.spark.source.catching_up import Beginning, CatchingUp
+from streamshed.spark.checkpoint.source_places import SourcePlaces
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.source.catching_up import Beginning, CatchingUp, beginning_of
 from tests.unit.network.examples import FakeFrame
 
 COLUMNS = [("ts", "timestamp"), ("v", "int")]
@@ -19,6 +24,10 @@ LAST = 60
 
 def _folder(name: str, most: int | None) -> Stream:
     return stream(name, folder(f"/in/{name}", "json", schema=SCHEMA, max_files_per_micro_batch=most), time="ts")
+
+
+def _topic(name: str) -> Stream:
+    return stream(name, kafka(name, "a:1"), time="timestamp")
 
 
 def _frame(name: str) -> Stream:
@@ -60,10 +69,10 @@ def sources(draw: st.DrawFn) -> list[Source]:
     for number in range(draw(st.integers(1, 3))):
         most = draw(st.none() | st.integers(1, 3))
         comes = draw(st.lists(st.integers(0, 4), max_size=6))
-        kind = draw(st.sampled_from(["folder", "broker", "frame over files"]))
+        kind = draw(st.sampled_from(["folder", "broker", "topic", "frame over files"]))
         name = f"s{number}"
-        known = _folder(name, most) if kind == "folder" else _frame(name)
-        found.append(Source(known, comes, most, is_broker=kind == "broker"))
+        known = _folder(name, most) if kind == "folder" else _topic(name) if kind == "topic" else _frame(name)
+        found.append(Source(known, comes, most, is_broker=kind in {"broker", "topic"}))
     return found
 
 
@@ -107,3 +116,13 @@ def test_a_broker_that_always_has_more_is_drained_of_what_waited() -> None:
     catching_up.finished(11.0, {"s": 8})
     catching_up.finished(12.0, {"s": 100})
     assert [begins(12 + number) for number in range(3)] == [False, False, True]
+
+
+def test_of_a_topic_something_may_be_left(tmp_path: Path) -> None:
+    checkpoint = Storage.at(str(tmp_path))
+    for number, offset in enumerate((5, 9)):
+        lines = ["v1", '{"batchTimestampMs": 7000}', json.dumps({"s": {"0": offset}}), '{"offset": 1}']
+        checkpoint.write_text(f"offsets/{number}", "\n".join(lines))
+    places = SourcePlaces(streams=(("s",), ()), lines=(0, 1))
+    beginning = beginning_of(checkpoint, 1, [_topic("s")], places, {"s": 4})
+    assert beginning == Beginning(7.0, idle=set(), may_leave={"s"}, rows={"s": 4})

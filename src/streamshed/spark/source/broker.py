@@ -1,0 +1,109 @@
+"""What a Kafka cluster says of topics, asked by the client that Spark's connector brings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from streamshed.errors import ServerUnavailableError, SourceUnavailableError
+from streamshed.spark.checkpoint.partition_offsets import PartitionOffsets
+from streamshed.spark.common.failures import innermost_cause, may_pass
+
+_PATIENCE_SECONDS = 10
+"""How long a cluster may take to answer before a run begins."""
+
+_RUNNING_PATIENCE_SECONDS = 2
+"""The same while micro-batches wait for it."""
+
+_EARLIEST = re.compile(r"([^\s{]+)-(\d+)=ListOffsetsResultInfo\(offset=(-?\d+)")
+"""An entry of the answer as Java writes it: all of it is read by one call, where each entry by itself takes six."""
+
+
+class Broker:
+    """A cluster, asked about topics.
+
+    Args:
+        spark: The session, with the connector.
+        label: What the topics are called in messages.
+        servers: Where the cluster is, as "host:port,host:port".
+        options: Options of Spark's connector: those that begin with "kafka." are the client's.
+    """
+
+    def __init__(self, spark: SparkSession, label: str, servers: str, options: Mapping[str, str]) -> None:
+        self._java: Any = spark.sparkContext._jvm  # noqa: SLF001 - Kafka's client has no other way
+        self._label, self._servers, self._options = label, servers, options
+        self._client: Any = None
+        self._request: tuple[PartitionOffsets, Any] | None = None
+
+    def require_topics(self, topics: Iterable[str]) -> None:
+        """See that the cluster answers, and has some topics.
+
+        Raises:
+            SourceUnavailableError: It does not, or has not.
+        """
+        names = self._java.java.util.ArrayList()
+        for topic in topics:
+            names.add(topic)
+        try:
+            self._answer(self._admin().describeTopics(names).allTopicNames(), _PATIENCE_SECONDS)
+        except Py4JError as error:
+            says = f"{self._label}: {self._reason(error)}"
+            raise (ServerUnavailableError if may_pass(error) else SourceUnavailableError)(says) from error
+
+    def earliest(self, partitions: PartitionOffsets) -> PartitionOffsets | None:
+        """Return the earliest offset that each partition has; None: the cluster does not answer.
+
+        Args:
+            partitions: Whatever their offsets are.
+        """
+        try:
+            promised = self._admin().listOffsets(self._request_for(partitions)).all()
+            # Not `str`, which asks Java for one entry after the other.
+            text = self._answer(promised, _RUNNING_PATIENCE_SECONDS).toString()
+        except Py4JError:
+            return None
+        offsets: PartitionOffsets = {}
+        for topic, partition, offset in _EARLIEST.findall(text):
+            offsets.setdefault(topic, {})[partition] = int(offset)
+        return offsets
+
+    def close(self) -> None:
+        """Let the client go."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _admin(self) -> Any:
+        if self._client is None:
+            settings = self._java.java.util.Properties()
+            for name, value in self._options.items():
+                if name.startswith("kafka."):
+                    settings.put(name.removeprefix("kafka."), value)
+            settings.put("bootstrap.servers", self._servers)
+            self._client = self._java.org.apache.kafka.clients.admin.AdminClient.create(settings)
+        return self._client
+
+    def _request_for(self, partitions: PartitionOffsets) -> Any:
+        names = {topic: dict.fromkeys(of_topic, 0) for topic, of_topic in partitions.items()}
+        if self._request is None or self._request[0] != names:
+            kafka, request = self._java.org.apache.kafka, self._java.java.util.HashMap()
+            for topic, of_topic in names.items():
+                for partition in of_topic:
+                    place = kafka.common.TopicPartition(topic, int(partition))
+                    request.put(place, kafka.clients.admin.OffsetSpec.earliest())
+            self._request = names, request
+        return self._request[1]
+
+    def _answer(self, promised: Any, seconds: int) -> Any:
+        return promised.get(seconds, self._java.java.util.concurrent.TimeUnit.SECONDS)
+
+    def _reason(self, error: Py4JError) -> str:
+        if "UnknownTopicOrPartition" in str(error):
+            return "there is no such topic: does the cluster have it by another name?"
+        if "TimeoutException" in str(error) or "No resolvable bootstrap" in str(error):
+            return f"no broker answers at {self._servers}: is the cluster there, and is that its address?"
+        return innermost_cause(error)

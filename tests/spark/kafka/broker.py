@@ -1,0 +1,100 @@
+"""A broker of Kafka for tests: started by the project's own script, and asked by Java's client."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+_SCRIPT = Path(__file__).parents[3] / "scripts" / "kafka.sh"
+_UNAVAILABLE = 69
+
+
+def kafka_script(*arguments: str) -> str:
+    """Run the script, and return what it prints; without Maven the test is skipped."""
+    done = subprocess.run(["bash", str(_SCRIPT), *arguments], capture_output=True, text=True, check=False)
+    if done.returncode == _UNAVAILABLE:
+        pytest.skip(f"a test with a real broker: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@contextmanager
+def running_broker(folder: Path) -> Iterator[str]:
+    """Run a broker, and tell its address."""
+    kafka_script("connector")
+    try:
+        yield kafka_script("start", str(folder), str(_free_port()))
+    finally:
+        kafka_script("stop", str(folder))
+
+
+def _free_port() -> int:
+    """A port that is free, as the next one is, which the broker's controller takes."""
+    while True:
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port: int = first.getsockname()[1]
+            try:
+                second.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port
+
+
+class Topics:
+    """Makes and changes topics of a broker, and writes records.
+
+    Args:
+        spark: A session with the connector.
+        servers: The broker.
+    """
+
+    def __init__(self, spark: SparkSession, servers: str) -> None:
+        self._spark, self._servers = spark, servers
+        self._java: Any = spark.sparkContext._jvm  # noqa: SLF001 - Kafka's client has no other way
+        self._gateway: Any = spark.sparkContext._gateway  # noqa: SLF001
+        self._client = self._new_client()
+
+    def _new_client(self) -> Any:
+        settings = self._java.java.util.Properties()
+        settings.put("bootstrap.servers", self._servers)
+        return self._java.org.apache.kafka.clients.admin.AdminClient.create(settings)
+
+    def create(self, topic: str, partitions: int, **settings: str) -> None:
+        """Make a topic."""
+        made = self._java.org.apache.kafka.clients.admin.NewTopic(topic, partitions, 1).configs(settings)
+        self._client.createTopics(self._java.java.util.Collections.singletonList(made)).all().get()
+
+    def grow(self, topic: str, partitions: int) -> None:
+        """Add partitions, up to so many."""
+        grown = self._java.org.apache.kafka.clients.admin.NewPartitions.increaseTo(partitions)
+        self._client.createPartitions(self._java.java.util.Collections.singletonMap(topic, grown)).all().get()
+
+    def delete_before(self, topic: str, partition: int, offset: int) -> None:
+        """Delete the records before an offset, as retention does."""
+        place = self._java.org.apache.kafka.common.TopicPartition(topic, partition)
+        # A method of an object has the same name, which Py4J takes for this one.
+        records = self._client.getClass().getClassLoader().loadClass("org.apache.kafka.clients.admin.RecordsToDelete")
+        before = next(method for method in records.getMethods() if str(method).endswith("beforeOffset(long)"))
+        arguments = self._gateway.new_array(self._java.java.lang.Object, 1)
+        arguments[0] = self._java.java.lang.Long.valueOf(str(offset))
+        deleted = self._java.java.util.Collections.singletonMap(place, before.invoke(None, arguments))
+        self._client.deleteRecords(deleted).all().get()
+
+    def write(self, topic: str, records: list[Mapping[str, Any]]) -> None:
+        """Write records (key, value, partition), those of a partition in this order."""
+        schema = "key binary, value binary, partition int"
+        rows = self._spark.createDataFrame([{"key": None, **record} for record in records], schema)
+        writer = rows.coalesce(1).write.format("kafka").option("kafka.bootstrap.servers", self._servers)
+        writer.option("topic", topic).save()
+
+    def close(self) -> None:
+        """Let the client go."""
+        self._client.close()

@@ -1,0 +1,144 @@
+"""A network over a topic, killed and started again, while partitions are added and rows deleted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+import streamshed as ss
+from streamshed.network.model.network import QueryNetwork
+from streamshed.spark.sinks.kafka_sink import kafka_sink
+from tests.spark.budget import note_all_starts
+from tests.spark.harness import PATIENCE_SECONDS, QUICK
+from tests.spark.kafka.broker import Topics, kafka_script
+from tests.spark.sessions import session_for_tests
+
+TOPIC, ANSWERS = "packets", "answers"
+STEP_SECONDS = 100
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+ROWS = (12_000, 450, 450, 450)
+"""In each step; the first has more than a first micro-batch takes."""
+
+GROWN_IN, KILLED_IN, LOST_IN = 1, 2, 3
+"""The steps in which a partition is added, the process is killed, and rows are deleted before they are read."""
+
+DELETED_OF_LOST_STEP = 50
+BAD_VALUES = (b"\xff\xfe{", b'{"ts": ', None, b"")
+"""Records that nobody can read; two of them have no text at all or an empty one."""
+
+
+def partitions_in(step: int) -> int:
+    """How many partitions the topic has in a step."""
+    return 2 if step < GROWN_IN else 3
+
+
+def rows_of(step: int) -> Iterator[dict[str, Any]]:
+    """What comes in a step: when, in which partition, and what."""
+    for number in range(ROWS[step]):
+        seconds = STEP_SECONDS * (step + number / ROWS[step])
+        yield {
+            "ts": EPOCH + timedelta(microseconds=round(seconds * 1e6)),
+            "partition": number % partitions_in(step),
+            "key": "ab"[number % 7 % 2],
+            "size": number * 37 % 1500,
+            "step": step,
+        }
+
+
+def offset_after(step: int, partition: int) -> int:
+    """The offset of a partition after a step."""
+    rows = (row for before in range(step + 1) for row in rows_of(before))
+    bad = len(BAD_VALUES) if partition == 1 else 0
+    return sum(1 for row in rows if row["partition"] == partition) + bad
+
+
+def write(topics: Topics, step: int) -> None:
+    """Write a step; the first one ends with what cannot be read."""
+    records: list[Mapping[str, Any]] = [
+        {"key": row["key"].encode(), "value": _text(row).encode(), "partition": row["partition"]}
+        for row in rows_of(step)
+    ]
+    if step == 0:
+        records += [{"value": value, "partition": 1} for value in BAD_VALUES]
+    topics.write(TOPIC, records)
+
+
+def _text(row: Mapping[str, Any]) -> str:
+    return json.dumps({"ts": row["ts"].strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "size": row["size"], "offset": -1})
+
+
+def network_over(servers: str) -> QueryNetwork:
+    """The queries; records say an offset, too, so that the broker's columns have a prefix."""
+    source = ss.kafka(TOPIC, servers, start="earliest", prefix="k_", headers=True)
+    parse = ss.parse_json("value", "ts timestamp, size int, offset bigint")
+    packets = ss.stream("packets", source, time="ts", watermark="1 second", parse=parse)
+    by_key = packets.map(key="CAST(k_key AS string)").filter("size(k_headers) = 0 OR k_headers IS NULL")
+    return ss.network(
+        packets.window("10 seconds").agg(n="count(*)", total="sum(size)").query("all"),
+        by_key.window("20 seconds").by("key", "k_partition").agg(n="count(*)", mean="avg(size)").query("by_key"),
+        packets.window("10 seconds")
+        .agg(largest="max(size)", least="min(offset)")
+        .query("largest", mode="subset", max_gap=2),
+    )
+
+
+class Sink:
+    """Writes answers, to a topic and to files, and lets the next step come; between both it may kill the process."""
+
+    def __init__(self, folder: Path, topics: Topics, servers: str, *, steps: list[int], kills: bool) -> None:
+        self._folder, self._topics, self._steps, self._kills = folder, topics, steps, kills
+        self._sink = kafka_sink(ANSWERS, servers)
+        self._sink.check()
+
+    def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
+        self._sink.write(answers, "", micro_batch_id)
+        if self._kills and micro_batch_id == KILLED_IN + 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        answers.write.mode("overwrite").parquet(str(self._folder / "answers" / f"{micro_batch_id:03}"))
+        # The first step takes two micro-batches.
+        if micro_batch_id >= 1 and self._steps:
+            step = self._steps.pop(0)
+            if step == GROWN_IN:
+                self._topics.grow(TOPIC, partitions_in(step))
+            write(self._topics, step)
+
+
+def main() -> None:
+    """Run one of two processes: the arguments are which, the folder and the broker."""
+    note_all_starts()
+    which, folder, servers = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+    spark = session_for_tests(options={"spark.jars": kafka_script("connector")})
+    topics = Topics(spark, servers)
+    if which == "first":
+        topics.create(TOPIC, partitions_in(0))
+        topics.create(ANSWERS, 2, **{"cleanup.policy": "compact"})
+        write(topics, 0)
+        sink = Sink(folder, topics, servers, steps=[GROWN_IN, KILLED_IN], kills=True)
+    else:
+        write(topics, LOST_IN)
+        # What was being read when the process was killed is gone, too, and some of what came since.
+        topics.delete_before(TOPIC, 0, offset_after(KILLED_IN, 0) + DELETED_OF_LOST_STEP)
+        sink = Sink(folder, topics, servers, steps=[], kills=False)
+    checkpoint = folder / "checkpoint"
+    with network_over(servers).start(spark, checkpoint=checkpoint, sink=sink, advisory=True, **QUICK) as run:
+        if which == "first":
+            run.await_termination(PATIENCE_SECONDS)
+        drained = run.drain(PATIENCE_SECONDS)
+    status = run.status()
+    outcome = {"drained": drained, "unreadable_rows": status.unreadable_rows, "lost_rows": status.lost_rows}
+    (folder / "outcome.json").write_text(json.dumps(outcome | {"exception": str(run.exception or "")}))
+    records = spark.read.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", ANSWERS).load()
+    records.selectExpr("CAST(key AS string)", "CAST(value AS string)").write.parquet(str(folder / "records"))
+    topics.close()
+
+
+if __name__ == "__main__":
+    main()

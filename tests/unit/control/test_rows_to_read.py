@@ -1,0 +1,101 @@
+"""What waits is read in pieces that there is time for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamshed.control.decision import Upcoming
+from streamshed.control.loop import ControlLoop
+from streamshed.control.rows_to_read import FIRST_ROWS, LARGEST_STEP, StreamReading, rows_to_read
+from streamshed.control.settings import ControlSettings
+from streamshed.control.state import ControlState
+from streamshed.network.model.network import network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
+from streamshed.statistics.micro_batch import MicroBatchOutcome
+
+TICKS = stream("ticks", rate(5), time="timestamp")
+EXACT = network(TICKS.window("10 seconds").agg(n="count(*)").query("n", mode="exact"))
+SETTINGS = ControlSettings(trigger_interval_seconds=2.0, latency_seconds=5.0, headroom=0.8)
+BUDGET = 1.6
+
+
+@dataclass(frozen=True)
+class Piece:
+    rows: int
+    seconds: float
+
+
+def pieces(waiting: int, seconds_per_row: float, fixed_seconds: float) -> Iterator[Piece]:
+    """The micro-batches in which a backlog is read by a machine of known speed; nothing new comes."""
+    now = 100.0
+    loop = ControlLoop(EXACT, SETTINGS, clock=lambda: now)
+    most, limit = 0, FIRST_ROWS
+    for number in range(60):
+        rows = min(waiting, limit)
+        waiting -= rows
+        most = max(most, rows)
+        loop.plan(
+            Upcoming(
+                micro_batch_id=number,
+                offered_rows={"ticks": rows},
+                sizes_known=True,
+                backlog_rows=waiting,
+                now_seconds=now,
+            )
+        )
+        seconds = fixed_seconds + seconds_per_row * rows
+        yield Piece(rows, seconds)
+        limit = rows_to_read(loop.state, {"ticks": StreamReading(most, 0.0)}, budget_seconds=BUDGET)["ticks"]
+        loop.record(
+            MicroBatchOutcome(
+                micro_batch_id=number,
+                started_at_seconds=now,
+                processing_seconds=seconds,
+                trigger_interval_seconds=2.0,
+                offered_rows={"ticks": rows},
+                admitted_rows={"ticks": rows},
+                sampling_rates={"ticks": 1.0},
+            )
+        )
+        now += max(2.0, seconds)
+        if not waiting:
+            return
+
+
+@given(
+    seconds_per_row=st.floats(1e-7, 4e-5),
+    fixed_seconds=st.floats(0.1, 1.0),
+    waiting=st.integers(FIRST_ROWS, 20_000_000),
+)
+def test_each_piece_fits_once_costs_are_known(seconds_per_row: float, fixed_seconds: float, waiting: int) -> None:
+    course = list(pieces(waiting, seconds_per_row, fixed_seconds))
+    assert course[0].rows == FIRST_ROWS
+    for number, piece in enumerate(course[1:], 1):
+        assert piece.rows <= LARGEST_STEP * max(one.rows for one in course[:number])
+    # Costs that were never seen may be off by as much as a step; afterwards a piece takes about its time.
+    assert max(piece.seconds for piece in course) < LARGEST_STEP * 2.0 + fixed_seconds
+    assert all(piece.seconds < 2.0 * 1.5 for piece in course[8:])
+
+
+def test_a_backlog_is_read_at_the_speed_that_there_is() -> None:
+    course = list(pieces(10_000_000, 1e-6, 0.3))
+    assert sum(piece.rows for piece in course) == 10_000_000
+    assert len(course) < 15
+
+
+def test_more_arriving_rows_are_read_than_there_is_time_for() -> None:
+    """They are shed: what waits gets less all the same."""
+    state = ControlState.initial(["ticks"], SETTINGS)
+    read = rows_to_read(state, {"ticks": StreamReading(10_000_000, 4_000_000.0)}, budget_seconds=BUDGET)
+    assert read["ticks"] == 2 * 4_000_000 * BUDGET
+
+
+def test_streams_are_told_apart() -> None:
+    state = ControlState.initial(["a", "b"], replace(SETTINGS))
+    read = rows_to_read(state, {"a": StreamReading(0, 0.0), "b": StreamReading(100_000, 1e9)}, budget_seconds=BUDGET)
+    assert read == {"a": FIRST_ROWS, "b": 400_000}

@@ -1,0 +1,114 @@
+"""How much is read of topics is said between micro-batches; a run begins once it is settled where."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from streamshed.control.loop import ControlLoop
+from streamshed.control.rows_to_read import FIRST_ROWS, LARGEST_STEP
+from streamshed.control.settings import ControlSettings
+from streamshed.network.model.kafka_source import kafka
+from streamshed.network.model.network import network
+from streamshed.network.model.stream import Stream, stream
+from streamshed.spark.checkpoint.source_places import SourcePlaces
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.loop import topic_reading
+from streamshed.spark.loop.topic_reading import TopicReading
+from streamshed.spark.source.progress import MicroBatchReport
+
+PLACES = SourcePlaces(streams=(("packets",), ()), lines=(0, 1))
+REPORT = MicroBatchReport(
+    micro_batch_id=0,
+    started_at_seconds=100.0,
+    processing_seconds=1.0,
+    offered_rows={"packets": 30_000},
+    admitted_rows={},
+    earliest_event={},
+    latest_event={},
+    readable=frozenset(),
+    watermark=0,
+    state_rows=0,
+)
+
+
+@dataclass
+class Query:
+    isActive: bool = True  # noqa: N815 - as Spark calls it
+
+
+class Reading:
+    """A stream over a topic, followed, and what is said of how much is to be read."""
+
+    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> None:
+        self.checkpoint, self.limits = Storage.at(str(path)), list[Mapping[str, int]]()
+        monkeypatch.setattr(topic_reading, "Broker", lambda *_: None)
+        monkeypatch.setattr(topic_reading, "limit_rows", lambda *arguments: self.limits.append(arguments[-1]))
+        packets: Stream = stream("packets", kafka("packets", "a:1", **settings), time="timestamp")
+        loop = ControlLoop(
+            network(packets.query("all")), ControlSettings(trigger_interval_seconds=2.0), clock=lambda: 0.0
+        )
+        self.topics = TopicReading(cast(Any, None), [packets], self.checkpoint, loop)
+
+    def planned(self, micro_batch_id: int, until: int) -> None:
+        lines = ["v1", "{}", json.dumps({"packets": {"0": until}}), '{"offset": 1}']
+        self.checkpoint.write_text(f"offsets/{micro_batch_id}", "\n".join(lines))
+
+    def begin(self) -> None:
+        self.checkpoint.write_text("sources/0/0", '\0v1\n{"packets":{"0":0}}')
+        self.topics.begin(cast(Any, Query()), PLACES)
+
+
+def test_each_micro_batch_may_read_four_times_as_much_as_the_largest_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading = Reading(tmp_path, monkeypatch)
+    reading.begin()
+    until = 0
+    for number, rows in enumerate((FIRST_ROWS, 40_000, 500)):
+        until += rows
+        reading.planned(number, until)
+        reading.topics.written(number)
+    assert reading.limits == [{"packets": LARGEST_STEP * rows} for rows in (FIRST_ROWS, 40_000, 40_000)]
+
+
+def test_the_users_own_limit_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = Reading(tmp_path, monkeypatch, max_rows_per_micro_batch=700)
+    reading.begin()
+    reading.planned(0, 700)
+    reading.topics.written(0)
+    assert reading.limits == [{"packets": 700}]
+
+
+def test_what_arrives_is_what_was_read_and_what_more_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """10,000 rows a second come, of which 30,000 are read in 4 s: twice as many may be read as arrive."""
+    reading = Reading(tmp_path, monkeypatch)
+    reading.begin()
+    reading.planned(0, 4_000_000)
+    reading.topics.finished(replace(REPORT, rows_left={"packets": 5_000}))
+    late = replace(REPORT, micro_batch_id=1, started_at_seconds=104.0, rows_left={"packets": 15_000_000})
+    reading.topics.finished(late)
+    reading.topics.written(0)
+    arriving_rows_per_second = (30_000 + 15_000_000 - 5_000) / 4.0
+    assert reading.limits == [{"packets": round(2 * 1.6 * arriving_rows_per_second)}]
+
+
+def test_it_begins_once_it_is_written_down_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = Reading(tmp_path, monkeypatch)
+    thread = threading.Thread(target=lambda: reading.topics.begin(cast(Any, Query()), PLACES))
+    thread.start()
+    thread.join(0.05)
+    assert thread.is_alive()
+    reading.checkpoint.write_text("sources/0/0", '\0v1\n{"packets":{"0":0}}')
+    thread.join(10.0)
+    assert not thread.is_alive()
+
+
+def test_a_query_that_has_failed_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Reading(tmp_path, monkeypatch).topics.begin(cast(Any, Query(isActive=False)), PLACES)

@@ -1,0 +1,126 @@
+"""Rows that a broker deleted are counted, by whatever it deleted when."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamshed.spark.checkpoint.partition_offsets import PartitionOffsets
+from streamshed.spark.checkpoint.source_places import SourcePlaces
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.source.lost_rows import LostRows
+
+PLACES = SourcePlaces(streams=(("packets",), ()), lines=(0, 1))
+
+
+class Topic:
+    """A topic in memory: what is before `earliest` has been deleted."""
+
+    def __init__(self, *earliest: int) -> None:
+        self.offsets: list[int] | None = list(earliest)
+
+    def earliest(self, partitions: PartitionOffsets) -> PartitionOffsets | None:
+        if self.offsets is None:
+            return None
+        return {name: {one: self.offsets[int(one)] for one in of} for name, of in partitions.items()}
+
+
+def planned(storage: Storage, micro_batch_id: int, *until: int) -> None:
+    """Write down up to where a micro-batch reads."""
+    offsets = {"t": {str(partition): offset for partition, offset in enumerate(until)}}
+    lines = ["v1", "{}", json.dumps(offsets), '{"offset": 1}']
+    storage.write_text(f"offsets/{micro_batch_id}", "\n".join(lines))
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Storage:
+    checkpoint = Storage.at(str(tmp_path))
+    checkpoint.write_text("sources/0/0", '\0v1\n{"t":{"0":0,"1":0}}')
+    planned(checkpoint, 0, 10, 10)
+    planned(checkpoint, 1, 30, 10)
+    return checkpoint
+
+
+def test_rows_deleted_before_a_micro_batch_are_lost_to_it(storage: Storage) -> None:
+    lost = LostRows({"packets": Topic(17, 3)})
+    assert lost.coming(storage, 1, PLACES) == {"packets": 7}
+    lost.finished(1, {"packets": 13})
+    assert (lost.rows, lost.coming(storage, 1, PLACES)) == (7, {"packets": 7})
+
+
+def test_the_first_micro_batch_begins_where_the_source_noted(storage: Storage) -> None:
+    assert LostRows({"packets": Topic(4, 0)}).coming(storage, 0, PLACES) == {"packets": 4}
+
+
+def test_rows_deleted_while_a_micro_batch_reads_are_told_by_the_next(storage: Storage) -> None:
+    topic = Topic(0, 0)
+    lost = LostRows({"packets": topic})
+    assert lost.coming(storage, 1, PLACES) == {}
+    topic.offsets = [30, 10]
+    lost.finished(1, {"packets": 12})
+    planned(storage, 2, 31, 10)
+    assert lost.coming(storage, 2, PLACES) == {"packets": 8}
+
+
+def test_offsets_that_no_row_has_are_not_lost(storage: Storage) -> None:
+    """Transactions and compaction take offsets, too."""
+    lost = LostRows({"packets": Topic(0, 0)})
+    lost.coming(storage, 1, PLACES)
+    lost.finished(1, {"packets": 12})
+    assert lost.rows == 0
+
+
+def test_rows_deleted_after_they_were_read_are_not_lost(storage: Storage) -> None:
+    topic = Topic(0, 0)
+    lost = LostRows({"packets": topic})
+    lost.coming(storage, 1, PLACES)
+    topic.offsets = [30, 10]
+    lost.finished(1, {"packets": 20})
+    assert lost.rows == 0
+
+
+def test_what_a_micro_batch_of_an_earlier_process_lacks_the_next_one_tells(storage: Storage) -> None:
+    lost = LostRows({"packets": Topic(17, 3)})
+    lost.again(storage, 1, PLACES)
+    planned(storage, 2, 31, 10)
+    assert (lost.coming(storage, 2, PLACES), lost.rows) == ({"packets": 7}, 7)
+
+
+def test_a_broker_that_is_silent_says_nothing(storage: Storage) -> None:
+    topic = Topic()
+    topic.offsets = None
+    lost = LostRows({"packets": topic})
+    assert lost.coming(storage, 1, PLACES) == {}
+    lost.finished(1, {"packets": 20})
+
+
+@given(
+    steps=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 60), st.integers(0, 60)), min_size=1)
+)
+def test_as_many_are_lost_as_were_written_and_never_read(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, int, int]]
+) -> None:
+    """Simulated: in each step rows come, some are deleted, a micro-batch is planned, some are deleted, it reads."""
+    storage = Storage.at(str(tmp_path_factory.mktemp("checkpoint")))
+    storage.write_text("sources/0/0", '\0v1\n{"t":{"0":0}}')
+    topic, end, read_until, read_rows = Topic(0), 0, 0, 0
+    lost = LostRows({"packets": topic})
+    for number, (come, waits, deleted_before, deleted_meanwhile) in enumerate(steps):
+        assert topic.offsets is not None
+        end += come
+        until = max(read_until, end - waits)
+        topic.offsets[0] = min(max(topic.offsets[0], deleted_before), end)
+        planned_from, read_until = read_until, until
+        storage.write_text(
+            f"offsets/{number}", "\n".join(["v1", "{}", json.dumps({"t": {"0": until}}), '{"offset": 1}'])
+        )
+        lost.coming(storage, number, PLACES)
+        topic.offsets[0] = min(max(topic.offsets[0], deleted_meanwhile), end)
+        rows = max(0, until - max(planned_from, topic.offsets[0]))
+        lost.finished(number, {"packets": rows})
+        read_rows += rows
+    assert lost.rows == read_until - read_rows

@@ -32,7 +32,8 @@ class Played:
         ]
         running = RunningDomains(cast(Any, domains))
         supervision = Supervision(running, lambda _: None, patience_seconds=1.0)
-        self._run = Run(running, *cast(Any, (None, None, None)), supervision)
+        nothing = cast(Any, None)
+        self._run = Run(running, nothing, nothing, nothing, supervision)
         self.micro_batches = 0
 
     def await_termination(self, timeout_seconds: float) -> bool:

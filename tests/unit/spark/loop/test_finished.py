@@ -26,7 +26,8 @@ def run_of(*kept: Finished) -> Run:
     domains = [SimpleNamespace(domain=SimpleNamespace(clock=one.latest.clock), finished=one) for one in kept]
     running = RunningDomains(cast(Any, domains))
     supervision = Supervision(running, lambda _: None, patience_seconds=1.0)
-    return Run(running, *cast(Any, (None, None, None)), supervision)
+    nothing = cast(Any, None)
+    return Run(running, nothing, nothing, nothing, supervision)
 
 
 def ids(statuses: tuple[RunStatus, ...]) -> list[tuple[str, int]]:

@@ -36,7 +36,7 @@ from streamshed.spark.windows.compiled import CompiledStream, compile_stream
 from tests.spark.sessions import interpreting
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
-ROWS = BLOCK_ROWS * 2 + 1234
+ROWS = BLOCK_ROWS + 1234
 ROW_BY_ROW = "spark.sql.parquet.fieldId.read.enabled"
 """With this setting rows of files go through Spark."""
 
@@ -50,7 +50,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ids = np.arange(first, first + count)
         table = pa.table(
             {
-                "at": pa.array([int(START.timestamp() * 1e6)] * count, pa.int64()).to_numpy() + ids * 100,
+                "at": pa.array([int(START.timestamp() * 1e6)] * count, pa.int64()).to_numpy() + ids * 200,
                 "id": ids,
                 "Host": pa.array([None if one % 11 == 0 else f"host {one % 7}" for one in ids.tolist()]),
                 "size": pa.array(ids % 1500, pa.int32()),
@@ -90,7 +90,7 @@ def _answered(asked: QueryNetwork, session: SparkSession) -> dict[tuple[Any, ...
 def test_each_row_of_each_split_counts_once(spark: SparkSession, path: Path) -> None:
     asked = _network(_packets(path))
     session = interpreting(spark)
-    session.conf.set("spark.sql.files.maxPartitionBytes", "100000")
+    session.conf.set("spark.sql.files.maxPartitionBytes", "50000")
     session.conf.set("spark.sql.files.openCostInBytes", "1000")
     assert folder_frame(session, _packets(path)).rdd.getNumPartitions() > 5
     found = _answered(asked, session)

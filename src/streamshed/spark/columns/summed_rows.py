@@ -137,7 +137,7 @@ class ColumnWay:
             schema=schema,
             types=types,
             instant_columns=_as_named(instant_columns, types),
-            identity=_as_named(self.stream.identity.columns, types),
+            identity=_as_named(self.stream.identity.columns if self.admission.samples else (), types),
             salt=self.stream.name,
             whole_words=self.admission.whole_words,
         )

@@ -11,7 +11,7 @@ from streamshed.errors import InvalidExpressionError, SinkUnavailableError, Sour
 
 _EXPLAINED: tuple[tuple[str, type[StreamshedError], str], ...] = (
     (
-        r"PARQUET_COLUMN_DATA_TYPE_MISMATCH|Illegal Parquet type|SourceMismatchError: .*its column",
+        r"PARQUET_COLUMN_DATA_TYPE_MISMATCH|Illegal Parquet type|SourceMismatchError: \"",
         SourceUnavailableError,
         (
             "a Parquet file has a column of another type than the stream, or one that Spark does not read, such as"

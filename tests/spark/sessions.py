@@ -23,7 +23,8 @@ _ON_CLUSTER = {
     "spark.executor.cores": "1",
     "spark.executor.memory": "512m",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.executorEnv.PYTHONPATH": str(_ROOT),
+    # Executors run the sources beside these tests, whichever are installed.
+    "spark.executorEnv.PYTHONPATH": os.pathsep.join([str(_ROOT / "src"), str(_ROOT)]),
     "spark.locality.wait": "0s",
     # A test begins when both have come: else what it measures is theirs to come.
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",

@@ -10,6 +10,7 @@ import pyarrow as pa
 from streamshed.columnar.column_types import arrow_type, arrow_types
 from streamshed.columnar.expressions.compiled import ColumnExpression, compiled
 from streamshed.columnar.expressions.dialect import Dialect
+from streamshed.columnar.file_way import check_files
 from streamshed.columnar.json_texts import JsonTexts
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.joins.sums.summed_class import Edge, ValueForm
@@ -149,16 +150,16 @@ def column_work(
 
 
 def _check_rows(work: StreamWork, *, samples: bool, drops: bool) -> None:
-    """See that rows come as texts of JSON, and that all that is shed is shed before they are parsed."""
+    """See that rows are in files or come as texts of JSON, and that what is shed of these is shed before parsing."""
     stream, text = work.stream, work.stream.text
     if stream.joined is not None:
         raise Untranslatable("they are results of a join")
-    if text is None:
-        raise Untranslatable("they are no texts of JSON")
-    if text.format is not TextFormat.JSON:
+    if text is not None and text.format is not TextFormat.JSON:
         raise Untranslatable("they are texts of CSV")
     if work.row_queries:
         raise Untranslatable(f'the query "{work.row_queries[0].name}" takes rows one by one')
+    if text is None:
+        check_files(work, samples=samples, drops=drops)
     if samples and not stream.is_identified_before_parsing:
         raise Untranslatable("what identifies a row is in its text")
     if drops and not drops_before_parsing(stream, work.cohort_keys, samples=samples):

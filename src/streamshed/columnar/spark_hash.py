@@ -1,17 +1,24 @@
-"""Spark's `xxhash64` of whole numbers, many at a time."""
+"""Spark's `xxhash64`, of many rows at a time."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from streamshed.joins.model.arrays import Ints
 
-_PRIMES = tuple(
+_Bits = NDArray[np.uint64]
+
+_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH = (
     np.uint64(prime)
     for prime in (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
 )
 _SEED = 42
+_STRIPE = 32
+"""Bytes that are mixed at once, in four lanes."""
 
 
 def xxhash64(numbers: Ints) -> Ints:
@@ -20,15 +27,106 @@ def xxhash64(numbers: Ints) -> Ints:
     >>> xxhash64(np.array([0, 1])).tolist()
     [-5252525462095825812, -7001672635703045582]
     """
-    first, second, third, fourth, fifth = _PRIMES
+    return hash_of_row([pa.array(numbers)], len(numbers))
+
+
+def hash_of_row(columns: Sequence[pa.Array | pa.Scalar], rows: int) -> Ints:
+    """Return what Spark's `xxhash64` makes of several columns; nulls are passed over.
+
+    Args:
+        columns: Integers, texts or bytes; one value stands for a column of it.
+        rows: How many rows.
+
+    >>> hash_of_row([pa.scalar("packets"), pa.array([None, 1], pa.int32())], 2).tolist()
+    [373802218371482377, 6929967603177285121]
+    """
+    seeds = np.array([_SEED], np.uint64)
     with np.errstate(over="ignore"):
-        mixed = _rotated(numbers.view(np.uint64) * second, 31) * first
-        hashed = _rotated((np.uint64(_SEED) + fifth + np.uint64(8)) ^ mixed, 27) * first + fourth
-        hashed = (hashed ^ (hashed >> np.uint64(33))) * second
-        hashed = (hashed ^ (hashed >> np.uint64(29))) * third
-        hashed = hashed ^ (hashed >> np.uint64(32))
-    return np.asarray(hashed.view(np.int64))
+        for column in columns:
+            values = pa.repeat(column, len(seeds)) if isinstance(column, pa.Scalar) else column
+            seeds = np.broadcast_to(seeds, len(values))
+            mixed = _mixed(values, seeds)
+            seeds = np.where(np.asarray(values.is_null()), seeds, mixed) if values.null_count else mixed
+    return np.array(np.broadcast_to(seeds, rows)).view(np.int64)
 
 
-def _rotated(bits: NDArray[np.uint64], by: int) -> NDArray[np.uint64]:
+def _mixed(values: pa.Array, seeds: _Bits) -> _Bits:
+    if not pa.types.is_integer(values.type):
+        return _of_bytes(values.cast(pa.binary()), seeds)
+    numbers = np.asarray(values.fill_null(0)).astype(np.int64).view(np.uint64)
+    if values.type == pa.int64():
+        return _finished(_with_long(seeds + _FIFTH + np.uint64(8), numbers))
+    return _finished(_with_int(seeds + _FIFTH + np.uint64(4), numbers & np.uint64(0xFFFFFFFF)))
+
+
+def _of_bytes(texts: pa.Array, seeds: _Bits) -> _Bits:
+    """Hash texts, those of one length together."""
+    ends = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    letters = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
+    lengths = np.where(np.asarray(texts.is_null()), -1, np.diff(ends))
+    hashed = np.zeros(len(texts), np.uint64)
+    for length in np.unique(lengths[lengths >= 0]).tolist():
+        places = np.flatnonzero(lengths == length)
+        rows = letters[ends[places][:, None] + np.arange(length)]
+        hashed[places] = _of_equally_long(rows, seeds[places])
+    return hashed
+
+
+def _of_equally_long(rows: NDArray[np.uint8], seeds: _Bits) -> _Bits:
+    """Hash texts of one length.
+
+    Args:
+        rows: One row of bytes each.
+        seeds: Theirs.
+    """
+    length = rows.shape[1]
+    words = _words(rows[:, : length - length % 8], 8)
+    hashed, word = seeds + _FIFTH, 0
+    if length >= _STRIPE:
+        word = length // _STRIPE * 4
+        hashed = _of_stripes(words[:, :word], seeds)
+    hashed = hashed + np.uint64(length)
+    for place in range(word, words.shape[1]):
+        hashed = _with_long(hashed, words[:, place])
+    place = words.shape[1] * 8
+    if length - place >= 4:
+        hashed = _with_int(hashed, _words(rows[:, place : place + 4], 4)[:, 0])
+        place += 4
+    for last in range(place, length):
+        hashed = _rotated(hashed ^ (rows[:, last].astype(np.uint64) * _FIFTH), 11) * _FIRST
+    return _finished(hashed)
+
+
+def _words(rows: NDArray[np.uint8], size: int) -> _Bits:
+    """The whole numbers of so many bytes that rows are made of, the lowest byte first."""
+    numbers = np.frombuffer(np.ascontiguousarray(rows).tobytes(), f"<u{size}")
+    return numbers.reshape(len(rows), rows.shape[1] // size).astype(np.uint64)
+
+
+def _of_stripes(words: _Bits, seeds: _Bits) -> _Bits:
+    lanes: list[_Bits] = [seeds + _FIRST + _SECOND, seeds + _SECOND, seeds, seeds - _FIRST]
+    for place in range(words.shape[1]):
+        lane = place % 4
+        lanes[lane] = _rotated(lanes[lane] + words[:, place] * _SECOND, 31) * _FIRST
+    mixed: _Bits = _rotated(lanes[0], 1) + _rotated(lanes[1], 7) + _rotated(lanes[2], 12) + _rotated(lanes[3], 18)
+    for of_lane in lanes:
+        mixed = (mixed ^ (_rotated(of_lane * _SECOND, 31) * _FIRST)) * _FIRST + _FOURTH
+    return mixed
+
+
+def _with_long(hashed: _Bits, numbers: _Bits) -> _Bits:
+    return _rotated(hashed ^ (_rotated(numbers * _SECOND, 31) * _FIRST), 27) * _FIRST + _FOURTH
+
+
+def _with_int(hashed: _Bits, numbers: _Bits) -> _Bits:
+    return _rotated(hashed ^ (numbers * _FIRST), 23) * _SECOND + _THIRD
+
+
+def _finished(hashed: _Bits) -> _Bits:
+    hashed = (hashed ^ (hashed >> np.uint64(33))) * _SECOND
+    hashed = (hashed ^ (hashed >> np.uint64(29))) * _THIRD
+    return np.asarray(hashed ^ (hashed >> np.uint64(32)))
+
+
+def _rotated(bits: _Bits, by: int) -> _Bits:
     return np.asarray((bits << np.uint64(by)) | (bits >> np.uint64(64 - by)))

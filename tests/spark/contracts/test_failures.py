@@ -13,8 +13,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.errors import InvalidExpressionError, SourceUnavailableError
+from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import stream
+from streamshed.spark import answers
 from streamshed.spark.common.failures import explained
 from streamshed.spark.source.source_frame import folder_frame
 
@@ -23,6 +25,13 @@ def _nanoseconds(spark: SparkSession, path: Path) -> DataFrame:
     parquet.write_table(pa.table({"ts": pa.array([1], pa.timestamp("ns", tz="UTC"))}), path / "0.parquet")
     source = folder(path, "parquet", schema="ts timestamp")
     return folder_frame(spark, stream("events", source, time="ts"))
+
+
+def _text_by_columns(spark: SparkSession, path: Path) -> DataFrame:
+    """A text where the stream has a number, in a file that a task reads itself."""
+    parquet.write_table(pa.table({"ts": pa.array([1], pa.timestamp("us", tz="UTC")), "v": ["1"]}), path / "0.parquet")
+    events = stream("events", folder(path, "parquet", schema="ts timestamp, v bigint"), time="ts")
+    return answers(network(events.window("1 minute").agg(total="sum(v)").query("q")), spark)
 
 
 def _swapped_header(spark: SparkSession, path: Path) -> DataFrame:
@@ -39,6 +48,7 @@ def _overflow(spark: SparkSession, _path: Path) -> DataFrame:
     ("made", "kind"),
     [
         (_nanoseconds, SourceUnavailableError),
+        (_text_by_columns, SourceUnavailableError),
         (_swapped_header, SourceUnavailableError),
         (_overflow, InvalidExpressionError),
     ],

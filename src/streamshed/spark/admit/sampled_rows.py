@@ -100,7 +100,7 @@ def sampled_rows(
     source: DataFrame,
     stream: Stream,
     admission: Admission,
-    by_columns: Callable[[DataFrame], DataFrame] | None = None,
+    by_columns: Callable[[DataFrame, DataFrame], DataFrame] | None = None,
 ) -> DataFrame:
     """Sample, parse and time a stream's rows.
 
@@ -112,7 +112,8 @@ def sampled_rows(
         source: The rows.
         stream: Theirs.
         admission: How they are admitted.
-        by_columns: Takes rows that are admitted, and returns those that are left, and rows that stand for the others.
+        by_columns: Takes the rows, and those that are admitted of them, and returns those that are left, and rows that
+            stand for the others.
 
     Returns:
         The stream's columns with `TIME`, `UNREADABLE`, `PASSES`, what the plan tells of rows, and `FILE_PATH` where an
@@ -120,7 +121,7 @@ def sampled_rows(
     """
     admitted = _admitted(source, stream, admission)
     if by_columns is not None:
-        admitted = _told_again(by_columns(admitted), admission)
+        admitted = _told_again(by_columns(source, admitted), admission)
     rows = _parsed(_with_pair_codes(admitted), stream)
     if admission.plan is not None and admission.samples and not stream.is_identified_before_parsing:
         rows = _sampled(rows, stream, admission)
@@ -152,7 +153,7 @@ def _believed(rows: DataFrame, stream: Stream) -> tuple[Column, Column]:
     believed = F.when(~is_before, microseconds)
     if ahead is None:
         return believed, why
-    is_ahead = microseconds > F.col(NOW) + F.lit(ahead).cast("bigint")
+    is_ahead = F.col(NOW).isNotNull() & (microseconds > F.col(NOW) + F.lit(ahead).cast("bigint"))
     return F.when(~is_ahead, believed), F.when(is_ahead, TOO_FAR_AHEAD).otherwise(why)
 
 
@@ -166,19 +167,24 @@ def _with_pair_codes(rows: DataFrame) -> DataFrame:
 def _admitted(source: DataFrame, stream: Stream, admission: Admission) -> DataFrame:
     if admission.plan is None:
         always = F.lit(_ALWAYS_OPEN)
-        rows = source if admission.clock is None else with_plan(source, admission.clock, [NOW])
+        rows = source if admission.clock is None else with_plan(source, admission.clock, admitting_names(admission))
         return rows.withColumns({OPEN: always, OPENED: always, **_passing_all()})
-    names = [NOW, OPEN, OPENED]
-    names += [SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL] if admission.samples else []
-    names += [*_SIZED] if admission.samples and admission.size_columns else []
-    names += [RETAINED] if admission.whole_words else []
-    rows = with_plan(source, admission.plan, names)
+    names = [OPEN, OPENED, *(_SIZED if admission.samples and admission.size_columns else ())]
+    rows = with_plan(source, admission.plan, [*names, *admitting_names(admission)])
     rows = told_apart(rows, stream) if admission.samples else rows
     if not admission.samples:
         rows = rows.withColumns(_passing_all())
     elif stream.is_identified_before_parsing:
         rows = _sampled(rows, stream, admission)
     return _retained(rows, stream, admission) if _is_early(stream, admission) else rows
+
+
+def admitting_names(admission: Admission) -> list[str]:
+    """Return what of the plan decides which rows are admitted, and what they pass, where all are of one size."""
+    if admission.plan is None:
+        return [] if admission.clock is None else [NOW]
+    sampling = [SAMPLING_RATE, FIRST_LEVEL, SAMPLING_CODES, BY_LEVEL] if admission.samples else []
+    return [NOW, *sampling, *([RETAINED] if admission.whole_words else [])]
 
 
 def _told_again(rows: DataFrame, admission: Admission) -> DataFrame:
@@ -200,7 +206,7 @@ def _passing_all() -> dict[str, Column]:
 _SIZED = (SIZE_COLUMN, SIZE_THRESHOLD, LARGEST_SIZE, RATES_BY_SIZE, CODES_BY_SIZE)
 
 
-_SHOWN_ONE_IN = 256
+SHOWN_ONE_IN = 256
 """A power of two. Of rows that nobody needs so many stay, to show to the watermark how far the stream has come."""
 
 
@@ -214,9 +220,7 @@ def _retained(rows: DataFrame, stream: Stream, admission: Admission) -> DataFram
     is_decided = F.col(RETAINED_SLOT).isNotNull()
     rates = [F.get(F.col(RETAINED)[RETAINED_RATES], F.col(place)) for place in places]
     sampling_rate = F.coalesce(*rates, F.lit(1.0)) if len(rates) == 1 else F.coalesce(F.greatest(*rates), F.lit(1.0))
-    stays = (sampling_rate >= 1) | (
-        F.xxhash64(row_microseconds(rows, stream)).bitwiseAND(F.lit(_SHOWN_ONE_IN - 1)) == 0
-    )
+    stays = (sampling_rate >= 1) | (F.xxhash64(row_microseconds(rows, stream)).bitwiseAND(F.lit(SHOWN_ONE_IN - 1)) == 0)
     if admission.samples:
         stays |= uniform(slotted, stream) < sampling_rate
     retained = slotted.where(F.when(is_decided, stays).otherwise(F.lit(True)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from streamshed.columnar.column_work import ColumnWork, column_work, line_types
 from streamshed.columnar.expressions.compiled import compiled
 from streamshed.columnar.expressions.dialect import ASSUMED_SETTINGS, Dialect
+from streamshed.columnar.file_way import check_files
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.model.sources import FolderSource
 from streamshed.network.model.stream import IdentityKind, Stream
@@ -22,7 +23,8 @@ from streamshed.network.words.footer import spark_type
 from streamshed.sharing.instructions import Match
 from streamshed.sharing.network_work import StreamWork
 from streamshed.spark.admit.retained_rows import whole_words
-from streamshed.spark.admit.sampled_rows import Admission, is_parsed
+from streamshed.spark.admit.sampled_rows import Admission, admitting_names, is_parsed
+from streamshed.spark.columns.block_rows import BLOCK_ROWS, BlockRows
 from streamshed.spark.columns.taking import SUMS_STRUCT, LookupFiles, Taking
 from streamshed.spark.common.far_ahead import most_ahead
 from streamshed.spark.common.in_arrow import in_arrow
@@ -31,14 +33,16 @@ from streamshed.spark.common.internal_names import (
     FILE_ROW,
     FOLDERS,
     NOW,
+    PARTITION_VALUES,
     PASSES,
     SAMPLING_CODES,
     SUMS,
     TAKEN_ROWS,
     TAKEN_TIME,
 )
+from streamshed.spark.plan.plan_columns import with_plan
 from streamshed.spark.source.file_rows import file_path
-from streamshed.spark.source.partition_values import with_folders
+from streamshed.spark.source.partition_values import partition_values, with_folders
 from streamshed.spark.source.relation_columns import relation_columns
 from streamshed.spark.source.relation_frame import stored_relation
 
@@ -55,18 +59,24 @@ class ColumnWay:
         work: What is done with its rows.
         lookups: Where lookups find their relations.
         word_count: How many words tell what a row passes, see `Gates.passes`.
+        reads_files: Whether tasks read the rows themselves, see `block_rows`; if not, Spark sends them.
+        admission: How rows are admitted.
     """
 
     stream: Stream
     work: ColumnWork
     lookups: dict[str, LookupFiles]
     word_count: int
+    reads_files: bool
+    admission: Admission
 
-    def rows(self, admitted: DataFrame) -> DataFrame:
+    def rows(self, source: DataFrame, admitted: DataFrame) -> DataFrame:
         """Return the rows that are left, and those that stand for many: these have `SUMS`, `TAKEN_TIME`, `TAKEN_ROWS`.
 
         Args:
-            admitted: The rows as they are admitted, not parsed yet.
+            source: The rows.
+            admitted: The rows as they are admitted, not parsed yet. Where tasks read and admit rows themselves, it only
+                says which columns these have.
 
         Returns:
             The columns of the source that anything further up reads, the others null; `PASSES`; and those three.
@@ -90,7 +100,10 @@ class ColumnWay:
             schema=to_arrow_schema(schema, timezone="UTC"),
             furthest_ahead=most_ahead(self.stream),
         )
-        taken = in_arrow(given, taking.rows, schema)
+        if self.reads_files:
+            taken = in_arrow(self._blocks(source), self._block_rows(taking, given.schema).rows, schema)
+        else:
+            taken = in_arrow(given, taking.rows, schema)
         missing = [field for field in admitted.schema.fields if field.name not in schema.names]
         of_source = {column.name.lower() for column in self.stream.schema}
         nothing = {field.name: F.lit(None).cast(field.dataType) for field in missing if field.name.lower() in of_source}
@@ -98,6 +111,36 @@ class ColumnWay:
         back = {PASSES: F.when(F.col(PASSES).isNotNull(), words)}
         back |= {FOLDERS: F.split(FOLDERS, "/")} if FOLDERS in sent else {}
         return taken.withColumns(nothing | back)
+
+    def _blocks(self, source: DataFrame) -> DataFrame:
+        """The first row of each block of rows, with what `BlockRows` asks for."""
+        begins = source.where(F.col(FILE_ROW).bitwiseAND(F.lit(BLOCK_ROWS - 1)) == 0)
+        begins = begins.withColumn(FILE_PATH, file_path(begins))
+        folder, plan = self.stream.source, self.admission.plan or self.admission.clock
+        if not isinstance(folder, FolderSource):
+            raise TypeError(f"{folder} has no files")
+        values = partition_values(folder)
+        told = {name: F.struct(one.is_told.alias("is_told"), one.value.alias("value")) for name, one in values.items()}
+        names = admitting_names(self.admission)
+        begins = with_folders(begins, folder)
+        begins = begins if plan is None else with_plan(begins, plan, names)
+        of_folders = F.struct(*[one.alias(name) for name, one in told.items()]).alias(PARTITION_VALUES)
+        return begins.select(FILE_PATH, FILE_ROW, of_folders, *names)
+
+    def _block_rows(self, taking: Taking, given: T.StructType) -> BlockRows:
+        schema = to_arrow_schema(given, timezone="UTC")
+        delivered = {column.name.lower() for column in self.stream.schema}
+        types = {field.name: field.type for field in schema if field.name.lower() in delivered}
+        instant_columns = self.stream.attribute.expression.columns if self.admission.whole_words else ()
+        return BlockRows(
+            taking=taking,
+            schema=schema,
+            types=types,
+            instant_columns=_as_named(instant_columns, types),
+            identity=_as_named(self.stream.identity.columns if self.admission.samples else (), types),
+            salt=self.stream.name,
+            whole_words=self.admission.whole_words,
+        )
 
     def _sent(self, name: str) -> Column:
         """A column as it is sent: to send an array takes Spark 10 µs a row, be it null."""
@@ -118,12 +161,19 @@ class ColumnWay:
 
     def _needed(self) -> frozenset[str]:
         """The columns that are sent, in lower case: what is read outside the text, the text, and what identifies it."""
-        names = {NOW, SAMPLING_CODES, PASSES, FOLDERS, FILE_PATH, FILE_ROW}
+        names = {NOW, SAMPLING_CODES, PASSES, FOLDERS}
+        names |= {FILE_PATH, FILE_ROW} if self.stream.identity.kind is IdentityKind.FILE_ROW else set()
         names |= {column.lower() for column in self.stream.identity.columns}
         read, text = self.work.needed_columns(), self.work.text
         if text is None:
             return read | names
         return read - {column.name.lower() for column in text.schema} | {text.column.lower()} | names
+
+
+def _as_named(columns: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
+    """Columns as they are called here, where upper and lower case are the same."""
+    here = {name.lower(): name for name in names}
+    return tuple(here[name.lower()] for name in columns)
 
 
 def column_way(source: DataFrame, work: StreamWork, types: Mapping[str, T.DataType], admission: Admission) -> ColumnWay:
@@ -148,17 +198,44 @@ def column_way(source: DataFrame, work: StreamWork, types: Mapping[str, T.DataTy
         name: {column.name: column.type for column in relation_columns(spark, relation)}
         for name, relation in in_files.items()
     }
-    columns = column_work(
-        work,
-        relations,
-        dialect,
-        samples=admission.plan is not None and admission.samples,
-        drops=bool(admission.whole_words),
-    )
+    samples, drops = admission.plan is not None and admission.samples, bool(admission.whole_words)
+    columns = column_work(work, relations, dialect, samples=samples, drops=drops)
     columns.texts()
     _check_types(columns, types)
     lookups = {match.matched: _lookup_files(spark, match) for match in matches}
-    return ColumnWay(stream, columns, lookups, len(whole_words(work)))
+    reads_files = _reads_files(source, work, samples=samples, drops=drops)
+    return ColumnWay(stream, columns, lookups, len(whole_words(work)), reads_files, admission)
+
+
+_AS_FILES_SAY: Mapping[str, str] = {
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.parquet.binaryAsString": "false",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.enableVectorizedReader": "true",
+    "spark.sql.parquet.fieldId.read.enabled": "false",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96TimestampConversion": "false",
+}
+"""Settings of Spark at which `FileRows` reads what Spark reads: its defaults."""
+
+
+def _reads_files(source: DataFrame, work: StreamWork, *, samples: bool, drops: bool) -> bool:
+    """Return whether tasks read the rows themselves; if not, Spark has to send texts.
+
+    Raises:
+        Untranslatable: They cannot, and there are no texts: typed columns are dear to send.
+    """
+    try:
+        check_files(work, samples=samples, drops=drops)
+        if FILE_ROW not in source.columns or FILE_PATH in source.columns:
+            raise Untranslatable("they come in a DataFrame")
+        _check_settings(source.sparkSession, _AS_FILES_SAY)
+    except Untranslatable:
+        if work.stream.text is None:
+            raise
+        return False
+    return True
 
 
 _ASSUMED = {**ASSUMED_SETTINGS, "spark.sql.execution.arrow.useLargeVarTypes": "false"}
@@ -167,14 +244,18 @@ _ASSUMED = {**ASSUMED_SETTINGS, "spark.sql.execution.arrow.useLargeVarTypes": "f
 def _dialect(spark: SparkSession) -> Dialect:
     if str(spark.conf.get("spark.sql.legacy.timeParserPolicy")).upper() == "LEGACY":
         raise Untranslatable("the session parses times as Spark 2 did")
-    for name, assumed in _ASSUMED.items():
-        setting = str(spark.conf.get(name))
-        if setting.lower() != assumed.lower():
-            raise Untranslatable(f"the session has {name}={setting}")
+    _check_settings(spark, _ASSUMED)
     return Dialect(
         ansi=str(spark.conf.get("spark.sql.ansi.enabled")).lower() == "true",
         time_zone=str(spark.conf.get("spark.sql.session.timeZone")),
     )
+
+
+def _check_settings(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    for name, assumed in settings.items():
+        setting = str(spark.conf.get(name))
+        if setting.lower() != assumed.lower():
+            raise Untranslatable(f"the session has {name}={setting}")
 
 
 def _check_types(columns: ColumnWork, types: Mapping[str, T.DataType]) -> None:

@@ -14,9 +14,19 @@ from streamshed.columnar.column_work import ColumnWork
 from streamshed.columnar.kernel import ColumnKernel
 from streamshed.columnar.key_index import KeyIndex
 from streamshed.columnar.untranslatable import Unsure
+from streamshed.columnar.valid_texts import are_valid
 from streamshed.joins.model.arrays import Booleans, Ints, one_chunk
 from streamshed.joins.sums.pair_sums import SUMS as SUMS_SCHEMA
-from streamshed.spark.common.internal_names import FOLDERS, NOW, PASSES, SAMPLING_CODES, SUMS, TAKEN_ROWS, TAKEN_TIME
+from streamshed.spark.common.internal_names import (
+    FILE_PATH,
+    FOLDERS,
+    NOW,
+    PASSES,
+    SAMPLING_CODES,
+    SUMS,
+    TAKEN_ROWS,
+    TAKEN_TIME,
+)
 from streamshed.spark.source.relation_reader import RelationReader
 
 SUMS_STRUCT = pa.struct([one for one in SUMS_SCHEMA if one.name not in {"instant", "sampling_codes"}])
@@ -24,6 +34,8 @@ SUMS_STRUCT = pa.struct([one for one in SUMS_SCHEMA if one.name not in {"instant
 
 MOST_ROWS = 1 << 17
 """So many rows are summed up at once: with more, columns no longer lie near the processor."""
+_OURS = frozenset({FOLDERS, FILE_PATH, SAMPLING_CODES})
+"""Texts that are not of the stream."""
 _MOST_UNSURE = 0.5
 """A task that was not sure of a larger share of its rows tries no further."""
 
@@ -60,6 +72,11 @@ class Taking:
     lookups: Mapping[str, LookupFiles]
     schema: pa.Schema
     furthest_ahead: int | None
+
+    @property
+    def kernel(self) -> ColumnKernel:
+        """What computes sums, the same for all tasks of a worker."""
+        return _unpacked(self.work)[1]
 
     def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield what Spark has to go on with: rows as they are, and what all others sum up to."""
@@ -120,12 +137,16 @@ class _Task:
         is_sure = np.ones(rows.num_rows, np.bool_)
         if FOLDERS in columns:
             is_sure &= np.asarray(columns[FOLDERS].is_null())
-        if self._texts is None or self._work.text is None:
-            return columns, is_sure
-        name = next(name for name in columns if name.lower() == self._work.text.column.lower())
-        parsed = self._texts.read(columns.pop(name))
-        columns |= dict(zip(parsed.columns.schema.names, parsed.columns.columns, strict=True))
-        return columns, is_sure & parsed.is_sure
+        parsed: dict[str, pa.Array] = {}
+        if self._texts is not None and self._work.text is not None:
+            name = next(name for name in columns if name.lower() == self._work.text.column.lower())
+            texts = self._texts.read(columns.pop(name))
+            parsed = dict(zip(texts.columns.schema.names, texts.columns.columns, strict=True))
+            is_sure &= texts.is_sure
+        for name, column in columns.items():
+            if pa.types.is_string(column.type) and name not in _OURS:
+                is_sure &= are_valid(column)
+        return columns | parsed, is_sure
 
     def _summed(self, rows: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> Iterator[pa.RecordBatch]:
         """Sum rows up; those of which something is not sure are left."""

@@ -17,7 +17,7 @@ from streamshed.errors import (
 
 _EXPLAINED: tuple[tuple[str, type[StreamshedError], str], ...] = (
     (
-        r"PARQUET_COLUMN_DATA_TYPE_MISMATCH|Illegal Parquet type",
+        r"PARQUET_COLUMN_DATA_TYPE_MISMATCH|Illegal Parquet type|SourceMismatchError: \"",
         SourceUnavailableError,
         (
             "a Parquet file has a column of another type than the stream, or one that Spark does not read, such as"

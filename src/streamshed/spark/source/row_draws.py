@@ -9,7 +9,7 @@ from streamshed.network.model.stream import IdentityKind, Stream
 from streamshed.spark.common.internal_names import CHANCE, FILE_ROW
 from streamshed.spark.source.file_rows import file_path
 
-_UNIT = 2.0**-53
+UNIT = 2.0**-53
 
 
 def uniform(rows: DataFrame, stream: Stream) -> Column:
@@ -49,4 +49,4 @@ def row_hash(rows: DataFrame, stream: Stream, *, salt: str) -> Column:
 
 def as_uniform(hashed: Column) -> Column:
     """Return a hash as a number in [0, 1), from all but its lowest eleven bits."""
-    return F.shiftrightunsigned(hashed, 11).cast("double") * F.lit(_UNIT)
+    return F.shiftrightunsigned(hashed, 11).cast("double") * F.lit(UNIT)

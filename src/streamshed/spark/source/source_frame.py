@@ -146,7 +146,8 @@ def _read_schema(source: FolderSource) -> str:
 
 
 def _loaded(reader: DataFrameReader | DataStreamReader, source: FolderSource, stream: Stream) -> DataFrame:
-    schema, is_numbered = _read_schema(source), stream.identity.kind is IdentityKind.FILE_ROW
+    is_numbered = source.format is FileFormat.PARQUET and stream.identity.kind is not IdentityKind.NONE
+    schema = _read_schema(source)
     reader = reader.format(_read_format(source)).schema(f"{schema}, {NUMBERED}" if is_numbered else schema)
     rows = reader.load(_location(source.path))
     return numbered(rows) if is_numbered else rows

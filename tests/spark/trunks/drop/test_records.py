@@ -1,8 +1,9 @@
-"""Windows over records of JSON text, which go by columns: those that are kept are exact, the rest are gaps."""
+"""Windows over records of JSON text that Spark sends to tasks: those that are kept are exact, the rest are gaps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -22,7 +23,11 @@ TOLERANT: dict[str, Any] = {"mode": "subset", "max_gap": 4}
 KEPT = {"tumbling": 0.3, "sliding": 0.4, "grouped": 0.2}
 
 
-RECORDS = numbered_records("records", steps=STEPS, step_seconds=STEP_SECONDS, rows_per_second=ROWS_PER_SECOND)
+RECORDS = replace(
+    numbered_records("records", steps=STEPS, step_seconds=STEP_SECONDS, rows_per_second=ROWS_PER_SECOND),
+    # With an option of Parquet's, tasks do not read the files themselves: as if the records came from a broker.
+    options={"mergeSchema": "false"},
+)
 
 
 def _queries(setting: Setting) -> Iterable[Query]:

@@ -1,0 +1,219 @@
+"""Rows of Parquet files in columns, with the values that Spark reads.
+
+What is taken is decided for a file as a whole, by the types in its footer. A type that Spark would read in a way of its
+own is refused, as Spark itself refuses most: nothing is read that might be another value there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from streamshed.errors import SourceMismatchError
+
+MOST_ROWS = 1 << 17
+"""So many rows are read at once."""
+_YEAR_1900 = pa.scalar(-2_208_988_800_000_000, pa.timestamp("us"))
+"""From here on the calendar of Spark 2 is that of today, in all time zones."""
+
+
+@dataclass(frozen=True)
+class RowRun:
+    """Rows of a file that lie in neighboring row groups.
+
+    Attributes:
+        row_groups: Which.
+        offset: The number of the first row in these.
+        start: The number of the first row of the run.
+        stop: The number behind its last row.
+    """
+
+    row_groups: range
+    offset: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """Rows of a file, at most `MOST_ROWS`, in some of their columns.
+
+    Attributes:
+        start: The number of the first row.
+        rows: How many they are.
+        columns: By the names of the stream.
+    """
+
+    start: int
+    rows: int
+    columns: Mapping[str, pa.Array]
+
+
+class FileRows:
+    """A Parquet file whose rows are read in the types that a stream declares; made by `FileRows.of`."""
+
+    def __init__(
+        self, path: str, file: pq.ParquetFile, columns: Mapping[str, str], types: Mapping[str, pa.DataType]
+    ) -> None:
+        self._path, self._file, self._columns, self._types = path, file, columns, types
+        self._is_legacy = _is_legacy(file.metadata.metadata or {})
+        sizes = (file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups))
+        self._firsts = list(accumulate(sizes, initial=0))
+
+    @classmethod
+    def of(cls, path: str, types: Mapping[str, pa.DataType]) -> Self:
+        """Open a file.
+
+        Args:
+            path: On this machine.
+            types: By name, those of `column_types.TYPES` as which columns are read. Spark takes upper and lower case
+                of names for the same; a column that the file does not have is null.
+
+        Raises:
+            SourceMismatchError: A column has a type that is not surely read as Spark reads it.
+            OSError: The file cannot be read.
+
+        Example:
+            >>> import tempfile
+            >>> path = tempfile.mkdtemp() + "/rows.parquet"
+            >>> pq.write_table(pa.table({"Size": pa.array([40, 52, 60], pa.int32())}), path)
+            >>> file = FileRows.of(path, {"size": pa.int64(), "host": pa.string()})
+            >>> [run] = file.runs(1, 65_536)
+            >>> [part] = file.parts(run, ["size", "host"])
+            >>> part.start, {name: column.to_pylist() for name, column in part.columns.items()}
+            (1, {'size': [52, 60], 'host': [None, None]})
+        """
+        file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        columns = {}
+        for name, declared in types.items():
+            there = [index for index, column in enumerate(file.schema_arrow.names) if column.lower() == name.lower()]
+            if len(there) > 1:
+                raise SourceMismatchError(f'"{path}" has several columns "{name}"')
+            if not there:
+                continue
+            kind = _type_in_file(file, there[0])
+            if not _is_read_alike(kind, declared):
+                raise SourceMismatchError(f'"{path}": its column "{name}" is {kind}, where the stream has {declared}')
+            columns[name] = file.schema_arrow.names[there[0]]
+        return cls(path, file, columns, types)
+
+    def runs(self, start: int, stop: int) -> Iterator[RowRun]:
+        """Yield the runs in which some rows lie; where row groups are small, several are in one run.
+
+        Args:
+            start: The number of the first row.
+            stop: The number behind the last row; the file may end before.
+        """
+        groups = [
+            group
+            for group, first in enumerate(self._firsts[:-1])
+            if max(first, start) < min(self._firsts[group + 1], stop)
+        ]
+        while groups:
+            offset = self._firsts[groups[0]]
+            count = next(
+                (index + 1 for index, group in enumerate(groups) if self._firsts[group + 1] - offset >= MOST_ROWS),
+                len(groups),
+            )
+            row_groups, groups = range(groups[0], groups[count - 1] + 1), groups[count:]
+            yield RowRun(row_groups, offset, max(offset, start), min(self._firsts[row_groups.stop], stop))
+
+    def parts(self, run: RowRun, names: Sequence[str]) -> Iterator[RowPart]:
+        """Yield the rows of a run in parts, in order.
+
+        Args:
+            run: Of this file.
+            names: The columns to read.
+
+        Raises:
+            SourceMismatchError: A time is one of a calendar that was in use before 1900, or no time of Spark's.
+        """
+        there = {name: self._columns[name] for name in names if name in self._columns}
+        if not there:
+            for start in range(run.start, run.stop, MOST_ROWS):
+                rows = min(MOST_ROWS, run.stop - start)
+                yield RowPart(start, rows, {name: pa.nulls(rows, self._types[name]) for name in names})
+            return
+        first = run.offset
+        for read in self._file.iter_batches(
+            MOST_ROWS, row_groups=list(run.row_groups), columns=list(there.values()), use_threads=False
+        ):
+            start, stop = max(first, run.start), min(first + read.num_rows, run.stop)
+            if start < stop:
+                rows = read.slice(start - first, stop - start)
+                yield RowPart(start, stop - start, {name: self._column(name, rows) for name in names})
+            first += read.num_rows
+
+    def _column(self, name: str, rows: pa.RecordBatch) -> pa.Array:
+        declared = self._types[name]
+        if name not in self._columns:
+            return pa.nulls(rows.num_rows, declared)
+        column = rows.column(self._columns[name])
+        if self._is_legacy and pa.types.is_temporal(column.type):
+            earliest = pc.min(column.cast(pa.timestamp("us")))
+            if earliest.is_valid and earliest.as_py() < _YEAR_1900.as_py():
+                raise SourceMismatchError(
+                    f'"{self._path}": its column "{name}" has times before 1900 in the calendar of Spark 2'
+                )
+        if column.type == declared:
+            return column
+        try:
+            return _cast(column, declared)
+        except pa.ArrowInvalid as error:
+            raise SourceMismatchError(f'"{self._path}": its column "{name}" cannot be read: {error}') from error
+
+
+def _cast(column: pa.Array, declared: pa.DataType) -> pa.Array:
+    """The same values in another type. Bytes that are no UTF-8 remain in texts as they are, as they do in Spark."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_large_binary(column.type):
+        column = column.cast(pa.binary())
+    if pa.types.is_string(declared) and pa.types.is_binary(column.type):
+        return column.view(declared)
+    return column.cast(declared)
+
+
+_WIDER: Mapping[pa.DataType, frozenset[pa.DataType]] = {
+    pa.int8(): frozenset({pa.int16(), pa.int32(), pa.int64()}),
+    pa.int16(): frozenset({pa.int32(), pa.int64()}),
+    pa.int32(): frozenset({pa.int64()}),
+    pa.uint8(): frozenset({pa.int16(), pa.int32(), pa.int64()}),
+    pa.uint16(): frozenset({pa.int32(), pa.int64()}),
+    pa.uint32(): frozenset({pa.int64()}),
+    pa.float32(): frozenset({pa.float64()}),
+    pa.string(): frozenset({pa.binary()}),
+    pa.binary(): frozenset({pa.string()}),
+}
+"""By the type in a file, the other types as which it is read, here and by Spark, with the same values."""
+
+
+def _is_read_alike(kind: pa.DataType, declared: pa.DataType) -> bool:
+    kind = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}.get(kind, kind)
+    if pa.types.is_dictionary(kind):
+        return _is_read_alike(kind.value_type, declared)
+    if pa.types.is_timestamp(kind):
+        # Of nanoseconds Spark reads nothing; a time without zone it takes for one of UTC.
+        return kind.unit != "ns" and pa.types.is_timestamp(declared) and (kind.tz is None or declared.tz is not None)
+    return kind == declared or declared in _WIDER.get(kind, frozenset())
+
+
+def _type_in_file(file: pq.ParquetFile, place: int) -> pa.DataType:
+    """The type of a column; one of 96 bits is an instant, though the file does not say so."""
+    column = file.schema_arrow.field(place)
+    leaves = (file.schema.column(index) for index in range(len(file.schema)))
+    is_instant = any(leaf.path == column.name and leaf.physical_type == "INT96" for leaf in leaves)
+    return pa.timestamp("us", "UTC") if is_instant else column.type
+
+
+def _is_legacy(metadata: Mapping[bytes, Any]) -> bool:
+    """Whether a file may have old times in the calendar that was in use then, as Spark 2 wrote them."""
+    version = metadata.get(b"org.apache.spark.version")
+    is_marked = b"org.apache.spark.legacyDateTime" in metadata or b"org.apache.spark.legacyINT96" in metadata
+    return version is not None and (is_marked or version.startswith((b"1.", b"2.", b"3.0.")))

@@ -1,0 +1,58 @@
+"""Whether a task may read the rows of a stream itself, from Parquet files, in the place of Spark."""
+
+from __future__ import annotations
+
+from streamshed.columnar.untranslatable import Untranslatable
+from streamshed.network.model.identity import IdentityKind
+from streamshed.network.model.sources import FileFormat, FolderSource
+from streamshed.sharing.network_work import StreamWork
+
+_OF_LISTING = frozenset(
+    {
+        "cleansource",
+        "filenameonly",
+        "latestfirst",
+        "maxbytespertrigger",
+        "maxcachedfiles",
+        "maxfileage",
+        "maxfilespertrigger",
+        "modifiedafter",
+        "modifiedbefore",
+        "pathglobfilter",
+        "recursivefilelookup",
+        "sourcearchivedir",
+    }
+)
+"""Options that say which files are read: Spark finds them. All others may change what is read of a file."""
+_HASHED = frozenset({"tinyint", "smallint", "int", "bigint", "string", "binary"})
+"""Types of what identifies a row whose hash is the same here as in Spark."""
+
+
+def check_files(work: StreamWork, *, samples: bool, drops: bool) -> None:
+    """See that a task may read the rows of a stream itself.
+
+    Args:
+        work: What is done with them.
+        samples: Whether rows may be sampled.
+        drops: Whether rows may be left out by their times.
+
+    Raises:
+        Untranslatable: It may not; why.
+    """
+    stream, source = work.stream, work.stream.source
+    if not isinstance(source, FolderSource) or source.format is not FileFormat.PARQUET:
+        raise Untranslatable("they are neither texts of JSON nor in Parquet files")
+    if "://" in source.path:
+        raise Untranslatable("their files are not on a disk of this machine")
+    if others := [name for name, _ in source.options if name.lower() not in _OF_LISTING]:
+        raise Untranslatable(f'the option "{others[0]}" of their files is for Spark')
+    if stream.identity.kind is IdentityKind.NONE:
+        raise Untranslatable("nothing identifies a row")
+    types = {column.name.lower(): column.type for column in stream.schema}
+    for name in stream.identity.columns if samples else ():
+        if types.get(name.lower()) not in _HASHED:
+            raise Untranslatable(f'the column "{name}", which identifies a row, is hashed by Spark')
+    if drops and work.cohort_keys:
+        raise Untranslatable("windows may be dropped by group")
+    if drops and not (stream.is_numbered or stream.attribute.column):
+        raise Untranslatable("windows may be dropped by a time that is computed")

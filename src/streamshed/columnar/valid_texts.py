@@ -1,0 +1,30 @@
+"""Texts whose bytes are UTF-8: readers of files and Spark take any bytes for a text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from streamshed.joins.model.arrays import Booleans
+
+
+def are_valid(texts: pa.Array) -> Booleans:
+    r"""Return which texts are UTF-8; null is.
+
+    >>> broken = pa.array([b"a", b"\xff", None], pa.binary())
+    >>> are_valid(pa.StringArray.from_buffers(3, *broken.buffers()[1:], broken.buffers()[0])).tolist()
+    [True, False, True]
+    """
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return np.array([text is None or _is_valid(text) for text in texts.cast(pa.binary()).to_pylist()], np.bool_)
+    return np.ones(len(texts), np.bool_)
+
+
+def _is_valid(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

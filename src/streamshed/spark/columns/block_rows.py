@@ -1,0 +1,199 @@
+"""Rows that a task reads itself: Spark tells it which, by one row of each block of a file.
+
+Spark's source finds the files, splits them, counts their rows and hands on those whose number is a multiple of
+`BLOCK_ROWS`. Each stands for the block that it begins, so every row of a file is in the block of exactly one task,
+wherever splits end. Of the columns of a file Spark reads none.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from streamshed.columnar.file_rows import FileRows, RowRun
+from streamshed.columnar.spark_hash import hash_of_row
+from streamshed.joins.model.arrays import Ints
+from streamshed.spark.columns.row_admission import Admitted, RowPlan, admitted
+from streamshed.spark.columns.taking import Taking
+from streamshed.spark.common.internal_names import (
+    FILE_PATH,
+    FILE_ROW,
+    NOW,
+    PARTITION_VALUES,
+    PASSES,
+    SAMPLING_CODES,
+)
+
+BLOCK_ROWS = 1 << 16
+"""A power of two: so many rows of a file are a block."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Neighboring blocks of a file.
+
+    Attributes:
+        path: Of the file, a URI as Spark writes it.
+        start: The number of the first row.
+        stop: The number behind the last row; the file may end before.
+        constants: The columns whose value is in the name of a folder, with it.
+    """
+
+    path: str
+    start: int
+    stop: int
+    constants: Mapping[str, pa.Scalar]
+
+
+@dataclass(frozen=True)
+class BlockRows:
+    """Reads the rows of blocks, and takes them by columns.
+
+    Attributes:
+        taking: Takes them.
+        schema: Of the rows, as `taking` expects them.
+        types: Of the columns that the source delivers, by name.
+        instant_columns: Those of them that tell when a row is.
+        identity: Those that identify a row; empty: its file and number do.
+        salt: Of its hash.
+        whole_words: What a row passes while nothing is shed, where windows may be dropped.
+    """
+
+    taking: Taking
+    schema: pa.Schema
+    types: Mapping[str, pa.DataType]
+    instant_columns: tuple[str, ...]
+    identity: tuple[str, ...]
+    salt: str
+    whole_words: tuple[int, ...]
+
+    def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield what Spark has to go on with; see `Taking.rows`.
+
+        Args:
+            record_batches: The first rows of blocks: `FILE_PATH`, `FILE_ROW`, `PARTITION_VALUES`, and what all rows
+                are told in the micro-batch.
+        """
+        yield from self.taking.rows(self._admitted(record_batches))
+
+    def _admitted(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        plan: RowPlan | None = None
+        for firsts in record_batches:
+            if not firsts.num_rows:
+                continue
+            if plan is None:
+                told = {
+                    name: firsts.column(name)[0].as_py() for name in firsts.schema.names if name != PARTITION_VALUES
+                }
+                plan = RowPlan.of(told, self.whole_words)
+            for stretch in stretches(firsts):
+                types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
+                file = FileRows.of(local_path(stretch.path), types)
+                for run in file.runs(stretch.start, stretch.stop):
+                    yield from self._of_run(file, run, stretch, plan)
+
+    def _of_run(self, file: FileRows, run: RowRun, stretch: Stretch, plan: RowPlan) -> Iterator[pa.RecordBatch]:
+        """The rows of a run that are admitted. Where none is, the columns that do not decide it are not read."""
+        deciding = _columns(file, run, self._deciding(plan), stretch)
+        decided = self._decided(deciding, run, stretch, plan)
+        if decided.rows is not None and not decided.rows.any():
+            return
+        for part in file.parts(run, [name for name in self.types if name not in {*deciding, *stretch.constants}]):
+            begin = part.start - run.start
+            columns = {
+                **part.columns,
+                **{name: pa.repeat(value, part.rows) for name, value in stretch.constants.items()},
+                **{name: column.slice(begin, part.rows) for name, column in deciding.items()},
+                FILE_PATH: pa.repeat(stretch.path, part.rows),
+                FILE_ROW: pa.array(np.arange(part.start, part.start + part.rows)),
+                **self._told(plan, decided, slice(begin, begin + part.rows)),
+            }
+            rows = pa.RecordBatch.from_arrays([columns[field.name] for field in self.schema], schema=self.schema)
+            yield rows if decided.rows is None else rows.filter(pa.array(decided.rows[begin : begin + part.rows]))
+
+    def _deciding(self, plan: RowPlan) -> Sequence[str]:
+        names = self.identity if plan.is_drawn else ()
+        return tuple(dict.fromkeys([*names, *(self.instant_columns if plan.retention is not None else ())]))
+
+    def _decided(self, deciding: Mapping[str, pa.Array], run: RowRun, stretch: Stretch, plan: RowPlan) -> Admitted:
+        rows = run.stop - run.start
+        hashes = self._hashes(deciding, run, stretch) if plan.is_drawn else None
+        instants = self.taking.kernel.instants(deciding, rows) if plan.retention is not None else None
+        return admitted(plan, hashes, instants)
+
+    def _hashes(self, deciding: Mapping[str, pa.Array], run: RowRun, stretch: Stretch) -> Ints:
+        """Of what identifies rows, as `row_hash` says it."""
+        identity = [deciding[name] for name in self.identity]
+        if not identity:
+            identity = [pa.scalar(stretch.path), pa.array(np.arange(run.start, run.stop))]
+        return hash_of_row([pa.scalar(self.salt), *identity], run.stop - run.start)
+
+    def _told(self, plan: RowPlan, decided: Admitted, part: slice) -> dict[str, pa.Array]:
+        """What rows are told, and what they pass."""
+        rows = part.stop - part.start
+        told: dict[str, Any] = {
+            NOW: pa.scalar(plan.now, pa.int64()),
+            SAMPLING_CODES: pa.scalar(plan.codes, pa.string()),
+        }
+        columns = {name: pa.repeat(value, rows) for name, value in told.items()}
+        if PASSES not in self.schema.names:
+            return columns
+        kind = self.schema.field(PASSES).type
+        if decided.words is None:
+            return columns | {PASSES: pa.nulls(rows, kind)}
+        words = [pa.array(word) for word in np.ascontiguousarray(decided.words[part].T)]
+        return columns | {PASSES: pa.StructArray.from_arrays(words, fields=list(kind))}
+
+
+def stretches(firsts: pa.RecordBatch) -> Iterator[Stretch]:
+    """Yield the blocks that rows begin, neighboring ones together.
+
+    Args:
+        firsts: `FILE_PATH`, `FILE_ROW`, and `PARTITION_VALUES`: per column a struct of `is_told` and `value`.
+
+    Example:
+        >>> rows = [{FILE_PATH: "file:///a", FILE_ROW: 0}, {FILE_PATH: "file:///a", FILE_ROW: 65_536}]
+        >>> told = pa.array([{"day": {"is_told": True, "value": 3}}] * 2)
+        >>> firsts = pa.RecordBatch.from_pylist(rows).append_column(PARTITION_VALUES, told)
+        >>> list(stretches(firsts))
+        [Stretch(path='file:///a', start=0, stop=131072, constants={'day': <pyarrow.Int64Scalar: 3>})]
+    """
+    waiting: Stretch | None = None
+    paths, numbers = firsts.column(FILE_PATH).to_pylist(), firsts.column(FILE_ROW).to_pylist()
+    for index, (path, number) in enumerate(zip(paths, numbers, strict=True)):
+        if waiting is not None and (waiting.path, waiting.stop) == (path, number):
+            waiting = Stretch(path, waiting.start, number + BLOCK_ROWS, waiting.constants)
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting = Stretch(path, number, number + BLOCK_ROWS, _constants(firsts.column(PARTITION_VALUES), index))
+    if waiting is not None:
+        yield waiting
+
+
+def _constants(partition_values: pa.StructArray, index: int) -> dict[str, pa.Scalar]:
+    of_row = {field.name: partition_values.field(field.name) for field in partition_values.type}
+    return {name: one.field("value")[index] for name, one in of_row.items() if one.field("is_told")[index].as_py()}
+
+
+def local_path(uri: str) -> str:
+    """Return the path of a file on this machine.
+
+    >>> local_path("file:///in/100%25.parquet")
+    '/in/100%.parquet'
+    """
+    return urllib.parse.unquote(uri.removeprefix("file://"))
+
+
+def _columns(file: FileRows, run: RowRun, names: Sequence[str], stretch: Stretch) -> dict[str, pa.Array]:
+    """Some columns of a run, whole."""
+    read = [name for name in names if name not in stretch.constants]
+    parts = list(file.parts(run, read)) if read else []
+    columns = {name: pa.concat_arrays([part.columns[name] for part in parts]) for name in read}
+    constants = {name: pa.repeat(stretch.constants[name], run.stop - run.start) for name in names if name not in read}
+    return columns | constants

@@ -1,0 +1,96 @@
+"""What a task reads of a file: the blocks it was told of, and of columns what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from streamshed.errors import SourceMismatchError
+from streamshed.spark.columns.block_rows import BLOCK_ROWS, BlockRows
+from streamshed.spark.common.internal_names import (
+    FILE_PATH,
+    FILE_ROW,
+    NOW,
+    PARTITION_VALUES,
+    SAMPLING_CODES,
+    SAMPLING_RATE,
+)
+
+SCHEMA = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("old", pa.timestamp("us", "UTC")),
+        (FILE_PATH, pa.string()),
+        (FILE_ROW, pa.int64()),
+        (NOW, pa.int64()),
+        (SAMPLING_CODES, pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Takes no rows: they are handed on as they were read."""
+
+    def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from record_batches
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of which one column cannot be read."""
+    path = tmp_path_factory.mktemp("rows") / "0.parquet"
+    ids = range(BLOCK_ROWS + 10)
+    old = pa.array([-(10**16)] * len(ids), pa.timestamp("us", "UTC"))
+    table = pa.table({"id": pa.array(ids, pa.int64()), "old": old})
+    pq.write_table(table.replace_schema_metadata({"org.apache.spark.version": "2.4.0"}), path)
+    return path
+
+
+def _read(path: Path, names: Iterable[str], firsts: Iterable[int], **told: Any) -> pa.Table:
+    rows = BlockRows(
+        taking=Passed(),  # type: ignore[arg-type] # it is all that is asked of it
+        schema=pa.schema([field for field in SCHEMA if field.name in {*names} or field.name.startswith("__")]),
+        types={name: SCHEMA.field(name).type for name in names},
+        instant_columns=(),
+        identity=("id",),
+        salt="rows",
+        whole_words=(),
+    )
+    begins = [
+        {FILE_PATH: f"file://{path}", FILE_ROW: first, PARTITION_VALUES: {"id": {"is_told": False, "value": None}}}
+        for first in firsts
+    ]
+    batches = rows.rows([pa.RecordBatch.from_pylist([{**row, **told} for row in begins])])
+    return pa.Table.from_batches(batches, rows.schema)
+
+
+def test_blocks_are_read_and_no_other_rows(path: Path) -> None:
+    for firsts, expected in (
+        ([0], range(BLOCK_ROWS)),
+        ([BLOCK_ROWS], range(BLOCK_ROWS, BLOCK_ROWS + 10)),
+        ([0, BLOCK_ROWS], range(BLOCK_ROWS + 10)),
+        ([BLOCK_ROWS, 0], [*range(BLOCK_ROWS, BLOCK_ROWS + 10), *range(BLOCK_ROWS)]),
+    ):
+        table = _read(path, ["id"], firsts)
+        assert table["id"].to_pylist() == list(expected)
+        assert table[FILE_ROW].to_pylist() == list(expected)
+
+
+def test_where_no_row_is_kept_nothing_else_is_read(path: Path) -> None:
+    assert _read(path, ["id", "old"], [0], **{SAMPLING_RATE: 0.0}).num_rows == 0
+    with pytest.raises(SourceMismatchError, match="before 1900"):
+        _read(path, ["id", "old"], [0], **{SAMPLING_RATE: 1e-3})
+
+
+def test_a_sample_is_nested_in_a_larger_one(path: Path) -> None:
+    sampled = [set(_read(path, ["id"], [0], **{SAMPLING_RATE: share})["id"].to_pylist()) for share in (0.1, 0.3, 1.0)]
+    assert sampled[0] < sampled[1] < sampled[2] == set(range(BLOCK_ROWS))
+    assert len(sampled[0]) == pytest.approx(0.1 * BLOCK_ROWS, rel=0.05)
+    assert len(sampled[1]) == pytest.approx(0.3 * BLOCK_ROWS, rel=0.03)

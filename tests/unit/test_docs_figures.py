@@ -21,7 +21,7 @@ from streamshed_bench.workers import elastic, simulate
 from streamshed_bench.workers.elastic_calibration import calibration_figures
 from streamshed_bench.workers.elastic_sizes import WAYS
 from tests.unit.bench.joins import test_joins
-from tests.unit.bench.speed import test_burst, test_latency, test_throughput
+from tests.unit.bench.speed import test_burst, test_goodput, test_latency, test_throughput
 from tests.unit.bench.windows import test_windows
 from tests.unit.bench.workers import test_elastic, test_simulate
 from tests.unit.documentation import ROOT, Page, expanded, first_names, named, page
@@ -148,6 +148,7 @@ FIGURES = {
     "overhead": set(overhead.figures_of(interleaved(2), [1.0, 2.0, 2.0, 1.0], rows=10)),
     "burst": burst_figures(),
     "latency": set(latency.figures_of(test_latency.RUNS)),
+    "goodput": test_goodput.all_figures(),
 }
 
 

@@ -17,6 +17,12 @@ def at_load(useful: float, *, delay: float = 0.5, count_error: float | None = No
     return AtLoad(figures=figures, error=count_error, count_error=count_error, oracle_error=0.01)
 
 
+def all_figures() -> set[str]:
+    """The names of all figures of a full run."""
+    by_load = {load: at_load(100.0, count_error=0.02) for load in FULL.loads}
+    return set(figures_of(dict.fromkeys(FULL.networks, by_load), dict.fromkeys(FULL.networks, 1.0)))
+
+
 def micro_batch(start: float, *, rows: int, share: float, delay: float = 1.0) -> LoadedMicroBatch:
     return LoadedMicroBatch(
         started_at_seconds=start, offered_rows=rows, work_share=share, delay_seconds=delay, utilization=0.5

@@ -97,7 +97,8 @@ def test_a_type_that_only_spark_knows_is_none() -> None:
 
 
 def test_what_is_no_source_is_refused() -> None:
-    with pytest.raises(InvalidNetworkError, match=r"a source is a DataFrame, folder\(...\) or rate\(...\), got str"):
+    sources = r"a DataFrame, folder\(...\), kafka\(...\) or rate\(...\)"
+    with pytest.raises(InvalidNetworkError, match=f"a source is {sources}, got str"):
         as_source("data/packets")
 
 

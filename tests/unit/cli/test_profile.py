@@ -32,7 +32,7 @@ class Played:
         ]
         running = RunningDomains(cast(Any, domains))
         supervision = Supervision(running, lambda _: None, patience_seconds=1.0)
-        self._run = Run(running, *cast(Any, (None, None, None)), supervision)
+        self._run = Run(running, *cast(tuple[Any, Any, Any], (None, None, None)), supervision)
         self.micro_batches = 0
 
     def await_termination(self, timeout_seconds: float) -> bool:

@@ -26,7 +26,7 @@ def run_of(*kept: Finished) -> Run:
     domains = [SimpleNamespace(domain=SimpleNamespace(clock=one.latest.clock), finished=one) for one in kept]
     running = RunningDomains(cast(Any, domains))
     supervision = Supervision(running, lambda _: None, patience_seconds=1.0)
-    return Run(running, *cast(Any, (None, None, None)), supervision)
+    return Run(running, *cast(tuple[Any, Any, Any], (None, None, None)), supervision)
 
 
 def ids(statuses: tuple[RunStatus, ...]) -> list[tuple[str, int]]:

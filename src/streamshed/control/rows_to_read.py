@@ -12,6 +12,9 @@ LARGEST_STEP = 4.0
 """A micro-batch takes at most so many times as many rows as the largest before it: costs may differ from what fewer
 rows told of them."""
 
+MOST_SHED = 8.0
+"""What waits is taken up to so many times as fast as there is time for with nothing shed."""
+
 CATCHING_UP = 2.0
 """A micro-batch may take at least so many times as many rows as arrive: under overload, too, what waits gets less."""
 
@@ -34,10 +37,10 @@ def rows_to_read(
 ) -> dict[str, int]:
     """Return how many rows of each stream the next micro-batch takes at most.
 
-    As many as there is time for with nothing shed: n·(B − c0)/t(n), n rows of the last decision, t(n) the seconds that
-    the load model has for them, c0 for what is fixed, B the budget. So what waits after a pause is read in pieces that
-    take a trigger interval each, and their answers stay exact. Where more rows arrive than that, they are taken and
-    shed.
+    With nothing shed there is time for n·(B − c0)/t(n), n rows of the last decision, t(n) the seconds that the load
+    model has for them, c0 for what is fixed, B the budget. Of work that may be shed, up to eight times as much is
+    taken: so what waits after a burst or a pause is read in pieces that take a trigger interval each, and soon. Of what
+    may not be shed, pieces are no larger than there is time for. Where more rows arrive than that, they are taken.
 
     Args:
         state: What was learned and decided.
@@ -71,4 +74,14 @@ def _rows_in_time(state: ControlState, stream: str, budget_seconds: float) -> fl
     row_seconds = state.load_model.seconds(offered_rows, {}) * correction - fixed_seconds
     # However dear a micro-batch is that has no rows, those that come get half of the time.
     seconds = max(budget_seconds - fixed_seconds, 0.5 * budget_seconds)
-    return offered_rows[stream] * seconds / max(row_seconds, 1e-12)
+    return offered_rows[stream] * seconds / max(row_seconds, 1e-12) * _taken_at_once(state, fixed_seconds)
+
+
+def _taken_at_once(state: ControlState, fixed_seconds: float) -> float:
+    """How many times as much may be taken as there is time for: what is shed of it takes no time."""
+    if not state.decisions:
+        return 1.0
+    plan = state.decisions[-1].plan
+    whole_seconds = plan.unshed_seconds - fixed_seconds
+    kept_seconds = max(plan.unsheddable_seconds - fixed_seconds, 0.0)
+    return min(max(whole_seconds / max(kept_seconds, 1e-12), 1.0), MOST_SHED)

@@ -87,10 +87,10 @@ class BlockRows:
             if not firsts.num_rows:
                 continue
             if plan is None:
-                told = {
+                plan_values = {
                     name: firsts.column(name)[0].as_py() for name in firsts.schema.names if name != PARTITION_VALUES
                 }
-                plan = RowPlan.of(told, self.whole_words)
+                plan = RowPlan.of(plan_values, self.whole_words)
             for stretch in stretches(firsts):
                 types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
                 file = FileRows.of(local_path(stretch.path), types)
@@ -111,7 +111,7 @@ class BlockRows:
                 **{name: column.slice(begin, part.rows) for name, column in deciding.items()},
                 FILE_PATH: pa.repeat(stretch.path, part.rows),
                 FILE_ROW: pa.array(np.arange(part.start, part.start + part.rows)),
-                **self._told(plan, decided, slice(begin, begin + part.rows)),
+                **self._plan_columns(plan, decided, slice(begin, begin + part.rows)),
             }
             rows = pa.RecordBatch.from_arrays([columns[field.name] for field in self.schema], schema=self.schema)
             yield rows if decided.rows is None else rows.filter(pa.array(decided.rows[begin : begin + part.rows]))
@@ -133,14 +133,14 @@ class BlockRows:
             identity = [pa.scalar(stretch.path), pa.array(np.arange(run.start, run.stop))]
         return hash_of_row([pa.scalar(self.salt), *identity], run.stop - run.start)
 
-    def _told(self, plan: RowPlan, decided: Admitted, part: slice) -> dict[str, pa.Array]:
+    def _plan_columns(self, plan: RowPlan, decided: Admitted, part: slice) -> dict[str, pa.Array]:
         """What rows are told, and what they pass."""
         rows = part.stop - part.start
-        told: dict[str, Any] = {
+        plan_values: dict[str, Any] = {
             NOW: pa.scalar(plan.now, pa.int64()),
             SAMPLING_CODES: pa.scalar(plan.codes, pa.string()),
         }
-        columns = {name: pa.repeat(value, rows) for name, value in told.items()}
+        columns = {name: pa.repeat(value, rows) for name, value in plan_values.items()}
         if PASSES not in self.schema.names:
             return columns
         kind = self.schema.field(PASSES).type

@@ -50,14 +50,14 @@ class Retention:
     sampling_rates: Floats
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
+    def of(cls, plan_values: Mapping[str, Any]) -> Self:
         """Read what `RETAINED` says."""
-        words = np.array(told[RETAINED_WORDS], np.int64)
+        words = np.array(plan_values[RETAINED_WORDS], np.int64)
         return cls(
-            told[RETAINED_BASE],
-            told[RETAINED_STEP],
+            plan_values[RETAINED_BASE],
+            plan_values[RETAINED_STEP],
             np.concatenate([words, np.full((1, words.shape[1]), -1)]),
-            np.array([*told[RETAINED_RATES], 1.0]),
+            np.array([*plan_values[RETAINED_RATES], 1.0]),
         )
 
     def slots(self, instants: Ints) -> Ints:
@@ -88,14 +88,14 @@ class RowPlan:
     whole_words: Words
 
     @classmethod
-    def of(cls, told: Mapping[str, Any], whole_words: Sequence[int]) -> Self:
+    def of(cls, plan_values: Mapping[str, Any], whole_words: Sequence[int]) -> Self:
         """Read what a row was told; what it was not is as it is where nothing is shed."""
-        sampling_rate, by_level, retained = (told.get(name) for name in (SAMPLING_RATE, BY_LEVEL, RETAINED))
+        sampling_rate, by_level, retained = (plan_values.get(name) for name in (SAMPLING_RATE, BY_LEVEL, RETAINED))
         return cls(
-            now=told.get(NOW),
-            codes=told.get(SAMPLING_CODES),
+            now=plan_values.get(NOW),
+            codes=plan_values.get(SAMPLING_CODES),
             sampling_rate=1.0 if sampling_rate is None else sampling_rate,
-            first_level=told.get(FIRST_LEVEL) or 0,
+            first_level=plan_values.get(FIRST_LEVEL) or 0,
             by_level=None if by_level is None else np.array(by_level[0], np.int64),
             retention=None if retained is None else Retention.of(retained),
             whole_words=np.array(whole_words, np.int64),

@@ -120,11 +120,14 @@ class ColumnWay:
         if not isinstance(folder, FolderSource):
             raise TypeError(f"{folder} has no files")
         values = partition_values(folder)
-        told = {name: F.struct(one.is_told.alias("is_told"), one.value.alias("value")) for name, one in values.items()}
+        structs = {
+            name: F.struct(partition.is_told.alias("is_told"), partition.value.alias("value"))
+            for name, partition in values.items()
+        }
         names = admitting_names(self.admission)
         begins = with_folders(begins, folder)
         begins = begins if plan is None else with_plan(begins, plan, names)
-        of_folders = F.struct(*[one.alias(name) for name, one in told.items()]).alias(PARTITION_VALUES)
+        of_folders = F.struct(*[struct.alias(name) for name, struct in structs.items()]).alias(PARTITION_VALUES)
         return begins.select(FILE_PATH, FILE_ROW, of_folders, *names)
 
     def _block_rows(self, taking: Taking, given: T.StructType) -> BlockRows:

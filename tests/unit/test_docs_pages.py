@@ -26,7 +26,7 @@ def linked_pages(shown: Page) -> Iterator[Path]:
     """The documents that a page links to, and those of a folder that it links to."""
     for path in {link.partition("#")[0] for link in shown.links} - {""}:
         target = (shown.path.parent / path).resolve()
-        yield from target.glob("*.md") if target.is_dir() else [target]
+        yield from sorted(target.glob("*.md")) if target.is_dir() else [target]
 
 
 def test_every_document_is_found_from_the_readme() -> None:

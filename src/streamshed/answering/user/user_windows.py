@@ -91,7 +91,7 @@ def _state_of(user: UserMethods, piece: CollectedPiece) -> _State | None:
     if pickled is None:
         return None
     try:
-        return _State(pickle.loads(pickled))  # noqa: S301 - the user's own, see docs/running.md
+        return _State(pickle.loads(pickled))  # noqa: S301 - the user's own, see docs/how-to/secure.md
     except Exception:  # noqa: BLE001 - whatever it was made of is gone; the rows are still there
         return None
 

@@ -118,7 +118,7 @@ def side_answers(
     *below, last = compiled.levels
     (stream,) = compiled.streams
     if admission is not None:
-        rows = watermarked_rows(spark, compiled.streams, layout)
+        rows = watermarked_rows(spark, compiled.streams, layout, of_side=True)
     else:
         rows = {stream.work.stream.name: stream.rows(layout)}
     network_below = replace(compiled, levels=tuple(below))

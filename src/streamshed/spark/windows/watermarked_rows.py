@@ -14,18 +14,25 @@ from streamshed.spark.windows.compiled import CompiledStream
 
 
 def watermarked_rows(
-    spark: SparkSession, compiled: Sequence[CompiledStream], layout: StateLayout
+    spark: SparkSession, compiled: Sequence[CompiledStream], layout: StateLayout, *, of_side: bool = False
 ) -> Mapping[str, DataFrame]:
     """Return each stream's rows on their way into slices, by its name, the carrier's among them.
 
     They are observed where Spark does not tell the streams apart, or rows that were taken by columns from others.
+
+    Args:
+        spark: The session.
+        compiled: The streams.
+        layout: Of the state.
+        of_side: Whether they are read for a side of a join only: then they are observed elsewhere, where they are read
+            for themselves.
     """
     rows = {}
     sources = [compiled_stream for compiled_stream in compiled if compiled_stream.work.stream.joined is None]
     for index, compiled_stream in enumerate(sources):
         stream = compiled_stream.work.stream
         stream_rows = compiled_stream.rows(layout)
-        if len(sources) > 1 or TAKEN_ROWS in stream_rows.columns:
+        if not of_side and (len(sources) > 1 or TAKEN_ROWS in stream_rows.columns):
             stream_rows = observed(stream_rows, index)
         all_rows = with_carrier(stream_rows, carrier_frame(spark), compiled_stream.plan, stream.name)
         rows[stream.name] = all_rows.withWatermark("event_time", f"{stream.watermark_microseconds} microseconds")

@@ -96,6 +96,17 @@ class CarrierClock:
             self.latest_event[name] = max(events.last, self.latest_event.get(name, events.last))
             self._first_event.setdefault(name, events.first)
 
+    def begin(self, now_seconds: float) -> None:
+        """Note that a micro-batch begins; that is all about one that was planned before a restart.
+
+        Args:
+            now_seconds: When, on a clock that never goes back.
+        """
+        self._now_seconds = now_seconds
+        if self._begun_at_seconds is None:
+            self._begun_at_seconds = now_seconds
+        self._silence.begin(now_seconds)
+
     def advance(self, now_seconds: float, rows: Mapping[str, int] | None = None) -> None:
         """Move to a new micro-batch.
 
@@ -104,10 +115,7 @@ class CarrierClock:
             rows: How many rows it has, of the streams of which that is known; if none of those before could be read,
                 they are no sign of life.
         """
-        self._now_seconds = now_seconds
-        if self._begun_at_seconds is None:
-            self._begun_at_seconds = now_seconds
-        self._silence.begin(now_seconds)
+        self.begin(now_seconds)
         coming = rows or {}
         self._silence.looked(coming, now_seconds)
         for name in coming:

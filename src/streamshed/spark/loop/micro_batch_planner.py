@@ -137,6 +137,7 @@ class MicroBatchPlanner:
         if micro_batch_id in self._clock_lead_seconds:
             return written_text
         self._note_asked(micro_batch_id)
+        self._carrier.begin(self._steady_clock())
         self._lost.again(self._checkpoint, micro_batch_id, self.places)
         row = PlanRow.from_json(written_text)
         times = self._shed_times(None, row.open, self._clock())

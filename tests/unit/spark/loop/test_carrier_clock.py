@@ -259,6 +259,13 @@ class TestSilence:
             assert until(clock, "b") == (at(-90) if number < 2 else at(1)), "seen when the second was over"
             clock.observe(a_report(number, {"a": at(number)}))
 
+    def test_it_goes_on_from_the_micro_batch_that_is_run_again_after_a_restart(self) -> None:
+        clock = CarrierClock([a_stream("a"), a_stream("b")], a_plan({"a": at(0), "b": at(0)}))
+        clock.begin(7.0)
+        clock.observe(a_report(0, {"a": at(0)}))
+        clock.advance(7.0 + IDLE, {"a": 10, "b": 0})
+        assert clock.silent_seconds == {"a": 0.0, "b": IDLE}
+
     def test_a_long_micro_batch_is_none(self) -> None:
         clock = CarrierClock([a_stream("a"), a_stream("b")])
         clock.advance(0.0)

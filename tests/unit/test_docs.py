@@ -134,7 +134,10 @@ def test_every_clamp_of_the_guard() -> None:
 
 @pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
 def test_every_command_and_its_options(name: str) -> None:
-    documented = {option for names in first_names(CLI.table(name)) for option in names.split("/")}
+    has_table = "|" in CLI.section(name)
+    documented = (
+        {option for names in first_names(CLI.table(name)) for option in names.split("/")} if has_table else set()
+    )
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
     commands = command.commands.values() if isinstance(command, click.Group) else [command]

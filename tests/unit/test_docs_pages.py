@@ -14,7 +14,7 @@ from streamshed.network.document.validation import validate_document
 from streamshed.network.document.yaml_text import read_yaml
 from tests.unit.documentation import ROOT, Page, page, pages
 
-PARTS = Draft202012Validator({**DOCUMENT_SCHEMA, "required": []})
+PARTS = Draft202012Validator({**DOCUMENT_SCHEMA, "required": [], "then": {}})
 BLOCKS = [(shown.path.name, block) for shown in pages() for block in shown.code("yaml")]
 
 

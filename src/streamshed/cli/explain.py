@@ -45,7 +45,7 @@ def explain(
 
     document = load_network(file)
     run = overridden(replace(document.run, elastic=None), options)
-    control = ControlSettings.of(run)
+    control = ControlSettings.of(run).for_network(document.network)
     foundation = document.network.foundation
     network_statistics = statistics_for(foundation, file_of(run, statistics))
     explained = ExplainedNetwork(

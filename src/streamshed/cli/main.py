@@ -11,6 +11,7 @@ from streamshed.cli.predict import predict
 from streamshed.cli.profile import profile
 from streamshed.cli.replay import replay
 from streamshed.cli.run import run
+from streamshed.cli.schema import schema
 from streamshed.cli.simulate import simulate
 from streamshed.cli.terminal.group import CommandGroup
 from streamshed.cli.validate import validate
@@ -28,7 +29,7 @@ def cli(*, debug: bool) -> None:
     """Continuous queries on Spark that shed load when overloaded."""
 
 
-for command in (demo, validate, explain, profile, run, predict, replay, simulate, ctl, page):
+for command in (demo, validate, explain, profile, run, predict, replay, simulate, ctl, page, schema):
     cli.add_command(command)
 
 

@@ -40,7 +40,7 @@ def workers_by(statistics: NetworkStatistics, network: QueryNetwork, run: RunSet
     if run.elastic is None:
         return None
     prior = prior_by(statistics, network, run)
-    control = ControlSettings.of(run, unscalable="keep", prior=prior, statistics=statistics)
+    control = ControlSettings.of(run, unscalable="keep", prior=prior, statistics=statistics).for_network(network)
     return first_workers(
         run.elastic,
         wanted_before=None,

@@ -43,6 +43,7 @@ class ControlLoop:
     Raises:
         UnsheddableQueryError: The network holds a query that the policy cannot answer, and
             `settings.unscalable` is `refuse`.
+        InvalidNetworkError: A query has a latency goal that is not longer than the trigger interval.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class ControlLoop:
         clock: Callable[[], float],
         time: OwnTime | None = None,
     ) -> None:
+        settings = settings.for_network(network)
         if settings.unscalable == "refuse":
             settings.shedding_policy.check(network)
         self._network = network.foundation

@@ -1,13 +1,14 @@
 """What the user asks of the control loop."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, get_args
 
 from streamshed.control.hysteresis import HysteresisSettings
 from streamshed.control.regulator import RegulatorSettings
 from streamshed.control.shed_rule import ShedRule, shed_rule
-from streamshed.errors import near_miss
+from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.run.settings import Settings, Unscalable
 from streamshed.planning.plan.budget import deadline_for
@@ -120,6 +121,18 @@ class ControlSettings:
             "state_limit_bytes": settings.state_limit_bytes,
         }
         return cls(**said | more)
+
+    def for_network(self, network: QueryNetwork) -> Self:
+        """Return the same for a network whose queries have latency goals of their own: the least goal holds.
+
+        Raises:
+            InvalidNetworkError: Goals are not longer than the trigger interval.
+        """
+        problems = [query.latency_problem(self.trigger_interval_seconds) for query in network.queries]
+        if any(problems):
+            raise InvalidNetworkError(*filter(None, problems))
+        least = network.latency_seconds
+        return self if least is None else replace(self, latency_seconds=min(least, self.latency_goal_seconds))
 
     @property
     def hoeffding(self) -> HoeffdingSettings:

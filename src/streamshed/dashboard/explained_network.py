@@ -116,7 +116,7 @@ def explain_network(  # noqa: PLR0913 - what a run is told of shedding, each by 
     settings = Settings(
         policy=policy, trigger=trigger, latency=latency, headroom=headroom, confidence=confidence, fudge=fudge
     )
-    control, foundation = ControlSettings.of(settings), network.foundation
+    control, foundation = ControlSettings.of(settings).for_network(network), network.foundation
     return ExplainedNetwork(
         explain(
             foundation,

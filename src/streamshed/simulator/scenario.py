@@ -122,7 +122,7 @@ def run_scenario(
         queries=answers.courses(),
         failures=cluster.failures,
         end_seconds=moments[-1].started_at_seconds + max(interval, moments[-1].processing_seconds),
-        latency_goal_seconds=scenario.control.latency_goal_seconds,
+        latency_goal_seconds=loop.loop.settings.latency_goal_seconds,
     )
 
 

@@ -136,7 +136,8 @@ class Run:
 
         Args:
             name: The query.
-            **goals: `weight`, `priority`, `mode`, `max_error`, `max_gap` or `gaps_by`, as `.query(...)` takes them.
+            **goals: `weight`, `priority`, `mode`, `max_error`, `max_gap`, `gaps_by` or `latency`, as `.query(...)`
+                takes them.
 
         Raises:
             InvalidNetworkError: There is no such query or goal, or a goal cannot be.

@@ -179,6 +179,7 @@ def asked(draw: st.DrawFn, name: str) -> ss.Query:
         mode=mode,
         max_error=draw(st.sampled_from([None, 0.02, "2.5 % at 99 %"])) if mode == "approximate" else None,
         max_gap=draw(st.sampled_from([None, 5])) if mode == "subset" else None,
+        latency=draw(st.sampled_from([None, "5 seconds", "1 minute 30 s"])),
     )
 
 

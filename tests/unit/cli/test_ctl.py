@@ -134,6 +134,21 @@ def test_the_run_is_asked_and_says_when_the_first_window_begins(tmp_path: Path) 
         assert ctl("list", tmp_path / "checkpoint") == (0, "m\n")
 
 
+def test_statements_build_on_what_runs(tmp_path: Path) -> None:
+    statements = tmp_path / "more.sql"
+    statements.write_text(
+        "CREATE VIEW huge AS SELECT * FROM large WHERE value > 9;\n"
+        "CREATE QUERY m AS SELECT count(*) AS n FROM huge GROUP BY window(timestamp, '10 seconds');"
+    )
+    with serving(tmp_path / "checkpoint", lambda _: Reply(pause_seconds=0.0, first_windows={})) as box:
+        assert ctl("add", tmp_path / "checkpoint", statements)[0] == 0
+        assert parse_network(box.running()).network == parse_network(with_fragment(RUNNING, FRAGMENT)).network
+        text = statements.read_text().replace("VIEW huge", "VIEW vast").replace("FROM huge", "FROM hueg")
+        statements.write_text(text.replace("QUERY m", "QUERY k"))
+        code, says = ctl("add", tmp_path / "checkpoint", statements)
+        assert (code, "line 2, column 45" in says, 'did you mean "huge"' in says) == (1, True, True), says
+
+
 @pytest.mark.parametrize("error", [IncompatibleCheckpointError("it cannot be"), ValueError("it cannot be")])
 def test_what_is_refused_changes_nothing(tmp_path: Path, error: Exception) -> None:
     def refuse(_: str) -> Reply:

@@ -44,6 +44,7 @@ def test_all_commands_are_there() -> None:
         "ctl",
         "demo",
         "page",
+        "schema",
         "validate",
         "explain",
         "predict",

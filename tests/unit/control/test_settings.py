@@ -2,7 +2,12 @@ from typing import Any
 
 import pytest
 
+from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.network import network
+from streamshed.network.model.sources import rate
+from streamshed.network.model.stream import stream
 
 
 @pytest.mark.parametrize(
@@ -42,3 +47,30 @@ def test_two_micro_batches_within_the_deadline_are_within_the_latency_goal(
     )
     assert settings.deadline_seconds == deadline_seconds
     assert max(2.0, deadline_seconds) + deadline_seconds <= settings.latency_goal_seconds
+
+
+class TestGoalsOfQueries:
+    """Latency goals that queries have of their own."""
+
+    TICKS = stream("ticks", rate(10), time="timestamp").window("1 minute").agg(n="count(*)")
+
+    @pytest.mark.parametrize(
+        ("of_run", "of_queries", "goal"),
+        [
+            (None, [None], 4.0),
+            (10.0, [None, "6 seconds", "8 seconds"], 6.0),
+            (5.0, ["6 seconds"], 5.0),
+            (None, ["1 hour"], 4.0),
+            (None, ["3 s"], 3.0),
+        ],
+    )
+    def test_the_least_goal_holds(self, of_run: float | None, of_queries: list[str | None], goal: float) -> None:
+        asked = network(*(self.TICKS.query(f"q{i}", latency=latency) for i, latency in enumerate(of_queries)))
+        settings = ControlSettings(trigger_interval_seconds=2.0, latency_seconds=of_run)
+        assert settings.for_network(asked).latency_goal_seconds == goal
+        assert ControlLoop(asked, settings, lambda: 0.0).settings.latency_goal_seconds == goal
+
+    def test_a_goal_within_the_trigger_cannot_be(self) -> None:
+        asked = network(self.TICKS.query("soon", latency="2 seconds"), self.TICKS.query("later", latency="3 seconds"))
+        with pytest.raises(InvalidNetworkError, match=r'^query "soon": the latency must be longer .* got 2 seconds$'):
+            ControlSettings(trigger_interval_seconds=2.0).for_network(asked)

@@ -56,14 +56,15 @@ def export(*, checkpoint: str) -> None:
 def add(*, checkpoint: str, file: Path, timeout: int) -> None:
     """Add the queries of FILE, with the operators and relations that they bring.
 
-    FILE has the sections `queries`, `operators` and `relations` of a document. Relative paths in it begin at the folder
-    of the document that runs.
+    FILE has the sections `queries`, `operators` and `relations` of a document, or SQL statements (`.sql`). Relative
+    paths in it begin at the folder of the document that runs.
     """
     from streamshed.cli.ctl.edited_document import with_fragment
-    from streamshed.network.document.document import document_text
+    from streamshed.network.document.document import Language, document_text, with_sql
 
-    fragment = document_text(file)
-    _ask(checkpoint, lambda running: with_fragment(running, fragment), timeout)
+    added, language = document_text(file), Language.of(file)
+    edit = with_sql if language is Language.SQL else with_fragment
+    _ask(checkpoint, lambda running: edit(running, added), timeout)
 
 
 @ctl.command()
@@ -77,7 +78,7 @@ def remove(*, checkpoint: str, query: str, timeout: int) -> None:
     _ask(checkpoint, lambda running: without_query(running, query), timeout)
 
 
-_GOALS = ("weight", "priority", "mode", "max_error", "max_gap", "gaps_by")
+_GOALS = ("weight", "priority", "mode", "max_error", "max_gap", "gaps_by", "latency")
 
 
 @ctl.command()
@@ -89,6 +90,7 @@ _GOALS = ("weight", "priority", "mode", "max_error", "max_gap", "gaps_by")
 @click.option("--max-error", help='Such as "2 %"; "none": as little as the load allows.')
 @click.option("--max-gap", help='Windows, or a time such as "10 minutes"; "none": one window.')
 @click.option("--gaps-by", help="window or group.")
+@click.option("--latency", help='From a row to its answer, such as "5 seconds"; "none": that of the run.')
 @_WAIT
 def change(*, checkpoint: str, query: str, timeout: int, **goals: Any) -> None:
     """Give QUERY other goals; its windows go on."""

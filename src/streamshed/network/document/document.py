@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from streamshed.errors import DocumentProblem, InvalidDocumentError
-from streamshed.network.document.document_reader import Language, NetworkDocument, read_document
+from streamshed.network.document.document_reader import Language, NetworkDocument, read_document, written_out
 from streamshed.network.document.document_sql import ExpressionChecker
+from streamshed.network.document.document_statements import KEY
 from streamshed.network.document.document_writer import network_to_document
+from streamshed.network.document.yaml_text import YamlText, read_yaml, write_yaml
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.relation import Relation
 from streamshed.network.model.stream import Stream
+from streamshed.network.words.document_problem import Findings, Mark
 from streamshed.network.words.given import is_a, is_text
 
 __all__ = ["Language", "NetworkDocument", "load_network", "network_to_document", "parse_network", "sql"]
@@ -111,19 +114,59 @@ def sql(
 
 
 def document_in_yaml(path: str | os.PathLike[str]) -> str:
-    """Read the text of a document's file; one in SQL is written anew in YAML, without what it says of runs.
+    """Read the text of a document's file; with SQL in it, it is written anew in YAML, without what it says of runs.
 
     Args:
         path: The file.
 
     Raises:
-        InvalidDocumentError: The file cannot be read, or is in SQL and has problems.
-        InvalidNetworkError: It is in SQL, and no document in YAML can say it.
+        InvalidDocumentError: The file cannot be read, or has SQL and problems.
+        InvalidNetworkError: It has SQL, and no document in YAML can say it.
     """
     text, language = document_text(path), Language.of(path)
-    if language is Language.YAML:
+    said = read_yaml(text).value if language is Language.YAML else None
+    if language is Language.YAML and not (isinstance(said, dict) and KEY in said):
         return text
     return network_to_document(parse_network(text, folder=Path(path).parent, language=language).network)
+
+
+def with_sql(document: str, statements: str) -> str:
+    """Return a YAML document with what SQL statements over its streams, relations and operators add to it.
+
+    Args:
+        document: The document.
+        statements: Views, tables and queries.
+
+    Raises:
+        InvalidDocumentError: With all problems of the statements, each at its line of them.
+
+    Example:
+        >>> ticks = "{source: {rate: {rows_per_second: 10}}, time: timestamp}"
+        >>> statements = "CREATE QUERY n AS SELECT count(*) AS n FROM ticks GROUP BY window(timestamp, '1 minute')"
+        >>> print(with_sql(f"{{streamshed: 1, streams: {{ticks: {ticks}}}}}", statements), end="")
+        streamshed: 1
+        streams:
+          ticks:
+            source:
+              rate:
+                rows_per_second: 10
+            time: timestamp
+        queries:
+          n:
+            from: ticks
+            window:
+              size: 1 minute
+            aggregates:
+              n: count(*)
+    """
+    said = read_yaml(document)
+    whole = said.value if isinstance(said.value, dict) else {}
+    together = YamlText({**whole, KEY: statements}, Findings(), is_readable=True)
+    together.findings.marks[KEY,] = Mark(1)
+    value = written_out(together, Path())
+    if together.findings.problems:
+        raise InvalidDocumentError(together.findings.problems)
+    return write_yaml(value)
 
 
 def document_text(path: str | os.PathLike[str]) -> str:

@@ -10,6 +10,7 @@ from streamshed.network.model.query import AnswerMode, Query
 from streamshed.network.terms.gap import GapsBy, GapTolerance, gap_tolerance
 from streamshed.network.terms.goal import ErrorGoal, error_goal
 from streamshed.network.words.document_problem import Place
+from streamshed.network.words.duration import parse_duration
 from streamshed.network.words.given import is_finite
 from streamshed.network.words.names import name_problem
 
@@ -37,6 +38,7 @@ def read_query(
     goal = _read_goal(place.at("max_error"), body.get("max_error"))
     gap = _read_gap(place.at("max_gap"), body.get("max_gap"))
     by = text_at(body, "gaps_by") or GapsBy.WINDOW
+    latency = _read_latency(place.at("latency"), text_at(body, "latency"))
     if rows is None or named_wrongly or weight is None:
         return None
     queried_node: Node = rows
@@ -56,8 +58,15 @@ def read_query(
             goal,
             gap,
             GapsBy(by),
+            latency,
         ),
     )
+
+
+def _read_latency(place: Place, latency: str | None) -> str | None:
+    if latency is None or place.is_unusable or place.attempt(latency, lambda: parse_duration(latency)) is None:
+        return None
+    return latency
 
 
 def _read_goal(place: Place, goal: object) -> ErrorGoal | None:

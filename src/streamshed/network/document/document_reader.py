@@ -16,6 +16,7 @@ from streamshed.network.document.document_relations import read_relation
 from streamshed.network.document.document_run import read_run
 from streamshed.network.document.document_shape import check_shape
 from streamshed.network.document.document_sql import ExpressionChecker, SqlReader
+from streamshed.network.document.document_statements import KEY, with_statements
 from streamshed.network.document.document_streams import read_stream
 from streamshed.network.document.document_values import is_given, mapping_at, text_at
 from streamshed.network.document.yaml_text import YamlText, read_yaml
@@ -25,8 +26,8 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation
 from streamshed.network.model.stream import Stream
 from streamshed.network.run.run_settings import RunSettings
-from streamshed.network.sql_text.sql_reader import read_sql_text
-from streamshed.network.words.document_problem import Place, is_within
+from streamshed.network.sql_text.sql_reader import Declaration, read_sql_text
+from streamshed.network.words.document_problem import Findings, Place, is_within
 from streamshed.network.words.names import name_problem
 
 _MOST_BODIES = 5
@@ -105,12 +106,30 @@ def _read(
     findings = said.findings
     if not said.is_readable:
         return Reading(None, findings.problems)
-    whole = said.value if isinstance(said.value, dict) else {}
-    usable = check_shape(said.value, findings)
+    value = written_out(said, folder)
+    whole = value if isinstance(value, dict) else {}
+    usable = check_shape(value, findings)
     reader = _DocumentReader(Place(findings), whole, usable, folder, SqlReader(expression_checker), sources or {})
     document = reader.read()
     problems = findings.problems
     return Reading(None if problems else document, problems)
+
+
+def written_out(said: YamlText, folder: Path) -> object:
+    """Return what a document says, with what its statements of SQL say in the place of these.
+
+    Args:
+        said: The document; problems of the statements go to its findings.
+        folder: Where relative paths begin.
+    """
+    whole = said.value
+    if not isinstance(whole, dict) or not isinstance(whole.get(KEY), str):
+        return whole
+    elsewhere = {key: value for key, value in whole.items() if key != KEY}
+    unheard = Findings()
+    usable = check_shape(elsewhere, unheard)
+    reader = _DocumentReader(Place(unheard), elsewhere, usable, folder, SqlReader(None), {})
+    return with_statements(said, reader.declared())
 
 
 class _DocumentReader:
@@ -133,8 +152,30 @@ class _DocumentReader:
         self._given_streams = {name: source for name, source in sources.items() if isinstance(source, Stream)}
         self._given_relations = {name: source for name, source in sources.items() if isinstance(source, Relation)}
 
+    def declared(self) -> Mapping[str, Declaration]:
+        """Read what statements may name; None: it has problems."""
+        nodes, operators = self._read_nodes()
+        return {**operators.relations, **nodes}
+
     def read(self) -> NetworkDocument | None:
         """Read everything; None where the network has problems."""
+        nodes, operators = self._read_nodes()
+        queries = [
+            read_query(place, name, body, self._input(place, body, nodes), operators)
+            for name, (place, body) in self._entries("queries").items()
+        ]
+        run = read_run(self._place.at("run"), mapping_at(self._usable, "run"), self._folder)
+        for query in filter(None, queries):
+            if (problem := query.latency_problem(run.trigger_seconds)) is not None:
+                self._place.at("queries", query.name, "latency").report(query.latency, problem.says)
+        if self._place.findings.count:
+            return None
+        network = self._network([query for query in queries if query is not None])
+        if network is None or not check_feeds(self._place.at("run", "feeds"), run.feeds, network):
+            return None
+        return NetworkDocument(network, run)
+
+    def _read_nodes(self) -> tuple[dict[str, Node | None], OperatorReader]:
         nodes: dict[str, Node | None] = {
             name: self._given_streams.get(name) or read_stream(place, name, body, self._folder, self._sql)
             for name, (place, body) in self._entries("streams").items()
@@ -145,17 +186,7 @@ class _DocumentReader:
         }
         operators = OperatorReader(self._sql, relations)
         self._read_operators(nodes, operators)
-        queries = [
-            read_query(place, name, body, self._input(place, body, nodes), operators)
-            for name, (place, body) in self._entries("queries").items()
-        ]
-        run = read_run(self._place.at("run"), mapping_at(self._usable, "run"), self._folder)
-        if self._place.findings.count:
-            return None
-        network = self._network([query for query in queries if query is not None])
-        if network is None or not check_feeds(self._place.at("run", "feeds"), run.feeds, network):
-            return None
-        return NetworkDocument(network, run)
+        return nodes, operators
 
     def _network(self, queries: list[Query]) -> QueryNetwork | None:
         max_depth = self._usable.get("max_depth", 1)

@@ -28,6 +28,7 @@ from streamshed.network.words.schema_forms import (
     flag,
     mapping,
     reference,
+    text,
     whole_number,
 )
 
@@ -60,6 +61,11 @@ DOCUMENT_SCHEMA: Schema = {
                 default={},
             ),
             "queries": by_name("The queries, by name.", reference("query"), minProperties=1),
+            "sql": text(
+                "Statements of SQL. They may name the streams, relations and operators above, and what they declare"
+                " stands beside these.",
+                examples=["CREATE QUERY n AS SELECT count(*) AS n FROM packets GROUP BY window(ts, '1 minute');"],
+            ),
             "max_depth": whole_number(
                 "How many aggregates may follow one another, now and in later versions under the same checkpoint;"
                 " those of the queries do in any case.",
@@ -70,9 +76,9 @@ DOCUMENT_SCHEMA: Schema = {
             "run": reference("run"),
         },
         "streamshed",
-        "streams",
-        "queries",
     ),
+    "if": {"not": {"required": ["sql"]}},
+    "then": {"required": ["streams", "queries"]},
     "$defs": {
         "stream": STREAM,
         "folder": FOLDER,

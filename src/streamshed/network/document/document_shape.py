@@ -56,7 +56,8 @@ def _report(error: ValidationError, place: Place) -> None:
         case "additionalProperties":
             _report_unknown_keys(value, schema, place)
         case "required":
-            _report_missing(value, schema["required"], schema, place)
+            keys = schema if "properties" in schema else DOCUMENT_SCHEMA
+            _report_missing(value, schema["required"], keys, place)
         case "dependentRequired":
             needs = schema["dependentRequired"].items()
             _report_missing(value, [key for given, keys in needs if given in value for key in keys], schema, place)

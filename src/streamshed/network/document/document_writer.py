@@ -261,6 +261,7 @@ def _query(query: Query, names: Mapping[Node, str]) -> _Body:
         "gaps_by": str(query.gaps_by),
         "max_error": None if query.max_error is None else str(query.max_error),
         "max_gap": None if query.max_gap is None else query.max_gap.written(),
+        "latency": query.latency,
     }
     return said(body | goals, _DEFINED["query"])
 

@@ -280,6 +280,11 @@ QUERY = mapping(
             ["window", "group"],
             default="window",
         ),
+        "latency": duration(
+            "The goal from a row's arrival to its answer; by default that of the run. Of queries whose streams have the"
+            " same clock the least goal holds for all.",
+            "5 seconds",
+        ),
     },
     "from",
     dependentRequired={"window": ["aggregates"], "aggregates": ["window"], "by": ["window", "aggregates"]},

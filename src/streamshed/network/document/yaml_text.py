@@ -52,12 +52,14 @@ class YamlText:
         findings: Its problems so far, and the lines of its values.
         is_readable: Whether it is YAML at all.
         repeated: How often keys were given of which one value counts, by the way to them.
+        text: The text.
     """
 
     value: object
     findings: Findings
     is_readable: bool
     repeated: Mapping[Keys, int] = field(default_factory=dict)
+    text: str = ""
 
 
 def read_yaml(text: str, *, earlier: int = 0) -> YamlText:
@@ -85,7 +87,7 @@ def read_yaml(text: str, *, earlier: int = 0) -> YamlText:
                 findings.report((), None, "the document is empty", line=1)
                 return YamlText(None, findings, is_readable=False)
             reader = _Reader(loader, findings, earlier)
-            return YamlText(reader.value(root, ()), findings, is_readable=True, repeated=reader.repeated)
+            return YamlText(reader.value(root, ()), findings, is_readable=True, repeated=reader.repeated, text=text)
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
@@ -169,7 +171,8 @@ class _Reader:
                 shown = key_node.value if key is _UNREADABLE else key
                 self._findings.report(keys, shown, message, line=_line(key_node))
             else:
-                self._findings.marks[(*keys, key)] = Mark(_line(key_node))
+                start, end = value.start_mark.index, value.end_mark.index
+                self._findings.marks[(*keys, key)] = Mark(_line(key_node), start=start, end=end)
                 yield key, self.value(value, (*keys, key))
 
     def _without_repeated(self, node: yaml.MappingNode, keys: Keys) -> list[_Entry]:

@@ -174,6 +174,7 @@ class Aggregate(Operator):
         max_error: "ErrorGoal | str | float | None" = None,
         max_gap: "GapTolerance | str | int | None" = None,
         gaps_by: "GapsBy | str" = "window",
+        latency: str | None = None,
     ) -> "Query":
         """Ask for the answers.
 
@@ -189,13 +190,24 @@ class Aggregate(Operator):
             gaps_by: In mode "subset", "window" if a window is dropped for all groups at once, "group" if each group has
                 gaps of its own: then every window is delivered for some of the groups. The keys must be columns of the
                 stream itself, perhaps cast to text.
+            latency: The goal from a row's arrival to its answer, such as "5 seconds"; by default that of the run.
 
         Raises:
             InvalidNetworkError: Listing all that is wrong.
         """
         from streamshed.network.model.query import make_query
 
-        return make_query(name, self, weight, priority, mode, max_error, max_gap, gaps_by)
+        return make_query(
+            name,
+            self,
+            weight=weight,
+            priority=priority,
+            mode=mode,
+            max_error=max_error,
+            max_gap=max_gap,
+            gaps_by=gaps_by,
+            latency=latency,
+        )
 
     def __str__(self) -> str:
         by = f" by {', '.join(key.name for key in self.keys)}" if self.keys else ""

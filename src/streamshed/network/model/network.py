@@ -129,6 +129,12 @@ class QueryNetwork:
         """
         return self._queries_by_name[name]
 
+    @property
+    def latency_seconds(self) -> float | None:
+        """The least goal of its queries from a row's arrival to its answer; None: none has a goal of its own."""
+        goals = [query.latency_seconds for query in self.queries if query.latency_seconds is not None]
+        return min(goals, default=None)
+
     def with_queries(self, *queries: Query) -> "QueryNetwork":
         """Return the network with more queries.
 
@@ -157,7 +163,8 @@ class QueryNetwork:
 
         Args:
             name: The query.
-            **goals: `weight`, `priority`, `mode`, `max_error`, `max_gap` or `gaps_by`, as `.query(...)` takes them.
+            **goals: `weight`, `priority`, `mode`, `max_error`, `max_gap`, `gaps_by` or `latency`, as `.query(...)`
+                takes them.
 
         Raises:
             InvalidNetworkError: There is no such query or goal, or a goal cannot be.

@@ -262,7 +262,13 @@ class Node(ABC):
 
     @with_advice
     def query(
-        self, name: str, weight: float = 1.0, *, priority: int = 0, mode: "AnswerMode | str" = "approximate"
+        self,
+        name: str,
+        weight: float = 1.0,
+        *,
+        priority: int = 0,
+        mode: "AnswerMode | str" = "approximate",
+        latency: str | None = None,
     ) -> "Query":
         """Ask for the rows themselves.
 
@@ -271,10 +277,11 @@ class Node(ABC):
             weight: How much its error counts beside that of others.
             priority: Queries of higher priority are shed last.
             mode: "approximate", "exact" or "subset".
+            latency: The goal from a row's arrival to its answer, such as "5 seconds"; by default that of the run.
 
         Raises:
             InvalidNetworkError: Listing all that is wrong.
         """
         from streamshed.network.model.query import make_query
 
-        return make_query(name, self, weight, priority, mode)
+        return make_query(name, self, weight=weight, priority=priority, mode=mode, latency=latency)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from hashlib import blake2b
-from typing import cast
+from typing import Any, cast
 
 from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.model.gaps_by_group import by_group_problems
@@ -19,6 +19,7 @@ from streamshed.network.terms.gap import DEFAULT_GAP, GapsBy, GapTolerance, gap_
 from streamshed.network.terms.goal import ErrorGoal, error_goal
 from streamshed.network.terms.problems import Problems
 from streamshed.network.terms.window import WindowSpecification
+from streamshed.network.words.duration import format_duration, parse_duration
 from streamshed.network.words.given import is_a, is_finite, is_number, is_whole_number
 from streamshed.network.words.names import name_problem
 
@@ -55,6 +56,8 @@ class Query:
             windows or as a time such as "10 minutes"; None: one where windows can be dropped, and in other modes none.
         gaps_by: "window": it misses all groups of a window at once. "group": each group misses windows of its own, and
             `max_gap` holds for each; see `GapsBy`.
+        latency: The goal from a row's arrival to its answer, such as "5 seconds"; None: that of the run. Queries whose
+            streams have the same clock are answered by the same micro-batches: the least of their goals holds for all.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Query:
     max_error: ErrorGoal | None = None
     max_gap: GapTolerance | None = None
     gaps_by: GapsBy = GapsBy.WINDOW
+    latency: str | None = None
 
     def __post_init__(self) -> None:
         problems = Problems(f'query "{self.name}"')
@@ -92,6 +96,7 @@ class Query:
         by = problems.attempt(lambda: gaps_by(self.gaps_by))
         problems.add_all(self._by_group_problems(by, mode))
         problems.add_all(self._row_problems(mode))
+        latency = None if self.latency is None else problems.attempt(lambda: _latency(self.latency))
         if self.is_by_count:
             mode = AnswerMode.EXACT
         problems.raise_if_any()
@@ -100,6 +105,7 @@ class Query:
         object.__setattr__(self, "gaps_by", by)
         object.__setattr__(self, "max_error", goal)
         object.__setattr__(self, "weight", float(self.weight))
+        object.__setattr__(self, "latency", latency)
 
     def _row_problems(self, mode: AnswerMode | None) -> Iterator[str]:
         """What is wrong with it because of where its rows come from, or how its windows hold them."""
@@ -194,6 +200,21 @@ class Query:
         return (self.max_gap or DEFAULT_GAP).windows_of(self.aggregate.over)
 
     @property
+    def latency_seconds(self) -> float | None:
+        """Its `latency` in seconds; None: that of the run holds."""
+        return None if self.latency is None else parse_duration(self.latency) / 1e6
+
+    def latency_problem(self, trigger_seconds: float) -> Problem | None:
+        """Tell what is wrong with its `latency` where micro-batches start that often; None: nothing."""
+        if self.latency_seconds is None or self.latency_seconds > trigger_seconds:
+            return None
+        says = (
+            f"the latency must be longer than the trigger of {trigger_seconds:g} seconds, because a row may wait that"
+            " long for its micro-batch"
+        )
+        return Problem(says, "latency", subject=f'query "{self.name}"', got=self.latency)
+
+    @property
     def asked_definition_id(self) -> int:
         """The `definition_id` of whose windows are decided on; of what others ask of a stream, see `Foundation`."""
         return self.definition_id
@@ -236,19 +257,16 @@ class Query:
         return int.from_bytes(digest, "big") >> 1 or 1
 
 
-def make_query(
-    name: str,
-    node: Node,
-    weight: float,
-    priority: int,
-    mode: AnswerMode | str,
-    max_error: ErrorGoal | str | float | None = None,
-    max_gap: GapTolerance | str | int | None = None,
-    gaps_by: GapsBy | str = GapsBy.WINDOW,
-) -> Query:
+def make_query(name: str, node: Node, **goals: Any) -> Query:
     """Ask for the rows of a node or the answers of an aggregate; see `Node.query` and `Aggregate.query`."""
-    goal, gap = cast("ErrorGoal | None", max_error), cast("GapTolerance | None", max_gap)
-    return Query(name, node, weight, priority, cast(AnswerMode, mode), goal, gap, cast(GapsBy, gaps_by))
+    return Query(name, node, **goals)
+
+
+def _latency(text: str | None) -> str:
+    microseconds = parse_duration(cast(str, text))
+    if microseconds <= 0:
+        raise InvalidNetworkError(Problem("its latency must be longer than nothing", got=repr(text)))
+    return format_duration(microseconds)
 
 
 def _is_weight(weight: float) -> bool:

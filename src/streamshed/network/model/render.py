@@ -45,6 +45,7 @@ class QuerySnapshot:
     max_error: str | None
     max_gap: str | None
     gaps_by: str
+    latency: str | None
     definition_id: int
 
 
@@ -70,6 +71,7 @@ def snapshot(network: QueryNetwork) -> NetworkSnapshot:
             None if q.max_error is None else str(q.max_error),
             None if q.max_gap is None else str(q.max_gap),
             str(q.gaps_by),
+            q.latency,
             q.definition_id,
         )
         for q in network.queries
@@ -227,6 +229,8 @@ def _query_label(query: QuerySnapshot) -> str:
         notes.append(f"error at most {query.max_error}")
     if query.max_gap is not None:
         notes.append(f"gaps of at most {query.max_gap}")
+    if query.latency is not None:
+        notes.append(f"within {query.latency}")
     if query.gaps_by != "window":
         notes.append(f"gaps by {query.gaps_by}")
     return f"{query.name} ({', '.join(notes)})" if notes else query.name

@@ -91,6 +91,12 @@ class DocumentParts:
         self.parts["operators"][name] = body
         return name
 
+    def rename_operator(self, made_up: str, name: str) -> None:
+        """Give the operator that was added last a name of its own."""
+        self.parts["operators"][name] = self.parts["operators"].pop(made_up)
+        marks = {keys: mark for keys, mark in self.findings.marks.items() if keys[:2] == ("operators", made_up)}
+        self.findings.marks |= {("operators", name, *keys[2:]): mark for keys, mark in marks.items()}
+
     @property
     def document(self) -> dict[str, Any]:
         """All that was read, without parts of which nothing is said."""

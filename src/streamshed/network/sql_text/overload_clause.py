@@ -14,7 +14,6 @@ from streamshed.network.sql_text.written_values import literal
 from streamshed.network.terms.goal import error_goal
 
 _WORDS = ("SAMPLE", "DROP", "KEEP", "WITHIN", "PRIORITY", "WEIGHT", "LATENCY", "BY")
-_LATENCY = "a latency is the goal of a run, not of one query: write the statement SET latency = '5 seconds'"
 
 
 def read_overload(cursor: SqlCursor) -> dict[str, object]:
@@ -29,6 +28,8 @@ def read_overload(cursor: SqlCursor) -> dict[str, object]:
         {'mode': 'approximate', 'max_error': '2 % at 99 %', 'weight': 3}
         >>> read_overload(SqlCursor(tokens_of("DROP WINDOWS AT MOST 5 IN A ROW BY GROUP PRIORITY 2")))
         {'mode': 'subset', 'max_gap': 5, 'gaps_by': 'group', 'priority': 2}
+        >>> read_overload(SqlCursor(tokens_of("KEEP EXACT LATENCY '5 seconds'")))
+        {'mode': 'exact', 'latency': '5 seconds'}
     """
     said: dict[str, object] = {}
     while cursor.peek() is not None:
@@ -51,14 +52,13 @@ def _part(cursor: SqlCursor) -> dict[str, object]:
     if cursor.take("keep"):
         cursor.expect("exact")
         return {"mode": "exact"}
-    for word in ("priority", "weight"):
+    for word in ("priority", "weight", "latency"):
         if cursor.take(word):
-            return {word: take_value(cursor)}
+            return {word: take_length(cursor) if word == "latency" else take_value(cursor)}
     token = cursor.advance()
-    if token.is_word("latency"):
-        raise SqlRefusal([token], _LATENCY)
     near_miss = closest_name(token.text, _WORDS) if is_name(token) else None
-    raise SqlRefusal([token], "ON OVERLOAD knows SAMPLE, DROP WINDOWS, KEEP EXACT, PRIORITY and WEIGHT", near_miss)
+    words = "SAMPLE, DROP WINDOWS, KEEP EXACT, PRIORITY, WEIGHT and LATENCY"
+    raise SqlRefusal([token], f"ON OVERLOAD knows {words}", near_miss)
 
 
 def _within(cursor: SqlCursor) -> dict[str, object]:
@@ -108,6 +108,7 @@ def written_overload(query: Mapping[str, Any]) -> str:
         goal = str(error_goal(query["max_error"]))
         words.append(f"SAMPLE WITHIN {goal.replace('%', 'PERCENT').replace('at', 'AT')}")
     words += [f"{key.upper()} {_number(query[key])}" for key in ("priority", "weight") if key in query]
+    words += [f"LATENCY {literal(query['latency'])}"] if "latency" in query else []
     return f"ON OVERLOAD {' '.join(words)}" if words else ""
 
 

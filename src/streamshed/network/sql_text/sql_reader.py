@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from streamshed.errors import closest_name
+from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.node import Node
 from streamshed.network.model.relation import Relation
 from streamshed.network.model.stream import Stream
 from streamshed.network.sql.sql_syntax import Token
+from streamshed.network.sql_text.aggregate_clauses import BOUNDS
 from streamshed.network.sql_text.declarations import Declared, read_function, read_setting, read_stream, read_table
 from streamshed.network.sql_text.document_parts import DocumentParts
 from streamshed.network.sql_text.overload_clause import read_overload
@@ -29,6 +33,7 @@ from streamshed.network.sql_text.statement_values import settings_of
 from streamshed.network.words.document_problem import Findings
 from streamshed.network.words.keywords import our_word
 
+WINDOW_START, _, WINDOW_FROM, _ = BOUNDS
 _KINDS = {"stream": "streams", "table": "relations", "view": "operators", "query": "queries", "function": ""}
 _QUERY = "write CREATE QUERY name AS SELECT ...: its answers go to the sink of the run"
 _INSTEAD = {
@@ -53,12 +58,34 @@ _JOIN_SETTINGS = (
 )
 
 
-def read_sql_text(text: str, sources: Mapping[str, Stream | Relation] | None = None) -> tuple[object, Findings]:
+Declaration: TypeAlias = Node | Relation | None
+"""A stream, an operator or a relation; None: one with problems."""
+
+
+@dataclass(frozen=True)
+class Within:
+    """The document that has statements beside other keys.
+
+    Attributes:
+        findings: Its findings.
+        declared: What the other keys declare, by name.
+        queries: The names of their queries.
+    """
+
+    findings: Findings
+    declared: Mapping[str, Declaration]
+    queries: Iterable[str]
+
+
+def read_sql_text(
+    text: str, sources: Mapping[str, Stream | Relation] | None = None, *, within: Within | None = None
+) -> tuple[dict[str, Any], Findings]:
     """Read SQL statements.
 
     Args:
         text: The statements.
         sources: Streams and relations that are declared elsewhere, by the names that statements have for them.
+        within: The document that they are a part of; None: they are a whole one.
 
     Returns:
         What a document says that is equal to them, and the problems so far, with the place of each value.
@@ -74,7 +101,8 @@ def read_sql_text(text: str, sources: Mapping[str, Stream | Relation] | None = N
         >>> findings.problems
         ()
     """
-    reader = _StatementReader(DocumentParts(text), sources or {})
+    parts = DocumentParts(text) if within is None else DocumentParts(text, within.findings)
+    reader = _StatementReader(parts, sources or {}, within)
     reader.read()
     return reader.parts.document, reader.parts.findings
 
@@ -92,13 +120,19 @@ class _Head:
 
 
 class _StatementReader:
-    def __init__(self, parts: DocumentParts, sources: Mapping[str, Stream | Relation]) -> None:
+    def __init__(self, parts: DocumentParts, sources: Mapping[str, Stream | Relation], within: Within | None) -> None:
         self.parts = parts
         self._selects = SelectReader(parts)
-        self._queries: set[str] = set()
+        self._is_whole = within is None
+        self._queries = set() if within is None else {name.lower() for name in within.queries}
         self._functions: set[str] = set()
         for name, source in sources.items():
-            self._add_given(name, source)
+            self._declare_given(name, source)
+            part = "relations" if isinstance(source, Relation) else "streams"
+            self.parts.parts[part][name] = {}
+            self.parts.findings.unusable.add((part, name))
+        for name, declaration in () if within is None else within.declared.items():
+            self._declare_given(name, declaration)
 
     def read(self) -> None:
         """Read what is declared, then views and queries in their order."""
@@ -112,7 +146,8 @@ class _StatementReader:
             self._selects.later.discard(head.name.lower())
             read = self._view if head.kind == "view" else self._query
             self._attempt(statement, head.keys, lambda head=head, read=read, statement=statement: read(head, statement))  # type: ignore[misc]
-        self._check_contents()
+        if self._is_whole:
+            self._check_contents()
 
     def _attempt(self, statement: Statement, keys: tuple[str, str], read: Callable[[], None]) -> None:
         part, name = keys
@@ -209,7 +244,22 @@ class _StatementReader:
             says = "a view is shed as the queries over it are: say it of these"
             raise SqlRefusal(statement.hint or cursor.rest[:2], says)
         cursor.expect_end()
-        self._selects.views[head.name.lower()] = self._selects.view(head.name, select, settings)
+        before = len(self.parts.parts["operators"])
+        rows = self._selects.view(head.name, select, settings)
+        operators = self.parts.parts["operators"]
+        if rows.node != head.name and rows.node in [*operators][before:]:
+            rows = self._named(head, rows, is_pairs=head.name in operators)
+        self._selects.views[head.name.lower()] = rows
+
+    def _named(self, head: _Head, rows: SelectedRows, *, is_pairs: bool) -> SelectedRows:
+        """Let the operator of a view have its name; that of a join of streams has it, and what follows has none."""
+        if not is_pairs:
+            self.parts.rename_operator(rows.node, head.name)
+            return replace(rows, node=head.name)
+        if not self._is_whole:
+            says = "within a document this name stands for all pairs: select or filter them in another view"
+            raise SqlRefusal(head.tokens, says)
+        return rows
 
     def _query(self, head: _Head, statement: Statement) -> None:
         cursor = head.cursor
@@ -247,22 +297,18 @@ class _StatementReader:
                 if not self.parts.findings.count:
                     self.parts.findings.report((part,), None, message)
 
-    def _add_given(self, name: str, source: Stream | Relation) -> None:
+    def _declare_given(self, name: str, declaration: Declaration) -> None:
         self.parts.taken.add(name.lower())
-        columns = None if source.columns is None else tuple(_names(source))
-        if isinstance(source, Relation):
+        if isinstance(declaration, Relation):
+            columns = None if declaration.columns is None else tuple(one.name for one in declaration.columns)
             self._selects.relations[name.lower()] = (name, Declared(columns, None))
-            self.parts.parts["relations"][name] = {}
-            self.parts.findings.unusable.add(("relations", name))
         else:
-            self._selects.views[name.lower()] = SelectedRows(
-                name, columns, frozenset({spelled(tokens_of(source.time))})
-            )
-            self.parts.parts["streams"][name] = {}
-            self.parts.findings.unusable.add(("streams", name))
+            self._selects.views[name.lower()] = None if declaration is None else _rows_of(name, declaration)
 
 
-def _names(source: Stream | Relation) -> list[str]:
-    if isinstance(source, Relation):
-        return [column.name for column in source.columns or ()]
-    return [*source.columns]
+def _rows_of(name: str, node: Node) -> SelectedRows:
+    windows = [above.over for above in node.path if isinstance(above, Aggregate)]
+    bound = WINDOW_FROM if windows and windows[-1].is_numbered else WINDOW_START
+    return SelectedRows(
+        name, tuple(node.columns), frozenset({spelled(tokens_of(bound if windows else node.stream.time))})
+    )

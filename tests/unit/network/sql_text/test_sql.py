@@ -64,6 +64,8 @@ def test_a_key_of_a_relation_is_the_column_that_it_is_equal_to() -> None:
         ("on overload drop windows at most '10 minutes' in a row", {"mode": "subset", "max_gap": "10 minutes"}),
         ("ON OVERLOAD KEEP EXACT PRIORITY -2 WEIGHT 0.5", {"mode": "exact", "priority": -2, "weight": 0.5}),
         ("ON OVERLOAD WEIGHT 3", {"weight": 3}),
+        ("ON OVERLOAD LATENCY '5 seconds'", {"latency": "5 seconds"}),
+        ("ON OVERLOAD KEEP EXACT LATENCY INTERVAL '5' SECONDS", {"mode": "exact", "latency": "5 s"}),
     ],
 )
 def test_on_overload_says_what_the_arguments_of_a_query_say(clause: str, goals: dict[str, object]) -> None:

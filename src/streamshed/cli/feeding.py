@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streamshed.cli.terminal.progress import progress_of
-from streamshed.dashboard.wording import count_text, seconds_text
+from streamshed.network.words.wording import count_text, seconds_text
 from streamshed.traces.feed import Feeder, FeedReport
 from streamshed.traces.manifest import StagedFeed
 

@@ -23,11 +23,11 @@ from streamshed.cli.terminal.stopping import Stopping
 from streamshed.cli.told_costs import prior_by
 from streamshed.dashboard.views import JsonView, LogView, TerminalView, View
 from streamshed.dashboard.watch import shown, watch
-from streamshed.dashboard.wording import count_text, share_text
 from streamshed.errors import SinkUnavailableError
 from streamshed.network.document.document import Language, document_in_yaml, document_text, parse_network
 from streamshed.network.model.source_folder import require_folder
 from streamshed.network.run.run_settings import CONSOLE, KAFKA, RunSettings
+from streamshed.network.words.wording import count_text, share_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -184,14 +184,19 @@ def _requests(request: RunRequest, running: Run, spark: SparkSession, checkpoint
     box = RequestBox(checkpoint)
     box.begin(document_in_yaml(request.file))
 
+    def network(text: str) -> QueryNetwork:
+        return parse_network(text, folder=request.file.parent, expression_checker=parser_of(spark)).network
+
+    def explain(text: str) -> Reply:
+        return Reply(explanation=str(running.explain_hand_over(network(text))))
+
     def hand_over(text: str) -> Reply:
-        document = parse_network(text, folder=request.file.parent, expression_checker=parser_of(spark))
-        handed = running.hand_over(document.network)
+        handed = running.hand_over(network(text))
         first_windows = {name: None if start is None else str(start) for name, start in handed.first_windows.items()}
         return Reply(pause_seconds=handed.pause_seconds, first_windows=first_windows)
 
     try:
-        yield lambda: box.serve(hand_over)
+        yield lambda: box.serve(hand_over, explain)
     finally:
         box.end()
 

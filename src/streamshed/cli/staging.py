@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from streamshed.cli.terminal.progress import ShowProgress, progress_of
-from streamshed.dashboard.wording import count_text
+from streamshed.network.words.wording import count_text
 from streamshed.traces.load_profile import LoadProfile, constant_load
 from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.stage import StagingOptions, StagingProgress, discard, stage

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from streamshed.dashboard.explained_join import joined_lines
-from streamshed.dashboard.wording import count_text, share_text
 from streamshed.network.terms.gap import GapsBy
+from streamshed.network.words.wording import count_text, share_text
 from streamshed.planning.explain.explained_steps import Step
-from streamshed.planning.explain.explanation import Explanation, Outlook
+from streamshed.planning.explain.explanation import Explanation
+from streamshed.planning.explain.outlook import Outlook
 
 
 def explained(explanation: Explanation) -> str:
@@ -105,9 +106,7 @@ def _never_shed(outlook: Outlook) -> str:
 
 def _line(outlook: Outlook) -> str:
     notes = _never_shed(outlook) if outlook.is_protected else outlook.bound_by or ""
-    error = "exact" if outlook.effective_sampling_rate >= 1 else share_text(outlook.expected_error)
-    if outlook.is_joined_in_part:
-        error = "unknown"
+    error = outlook.error_text
     if outlook.kept_share is not None:
         notes = _windows(outlook.kept_share, outlook.max_gap or 0, outlook.gaps_by, outlook.delay_seconds)
     if outlook.goal is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streamshed.dashboard.wording import count_text
 from streamshed.network.terms.join_shedding import JoinMode
 from streamshed.network.words.byte_size import format_byte_size
 from streamshed.network.words.duration import format_duration
+from streamshed.network.words.wording import count_text
 from streamshed.planning.load.join_outlook import JoinOutlook
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamshed.dashboard.run_history import DomainSoFar, QuerySoFar, RunHistory, RunMoment
-from streamshed.dashboard.wording import count_text, seconds_text, share_text
+from streamshed.network.words.wording import count_text, seconds_text, share_text
 
 _SHOWN_MOMENTS = 40
 _REASON_STYLES = {

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from streamshed.dashboard.run_history import RunHistory
-from streamshed.dashboard.wording import count_text, seconds_text, share_text
+from streamshed.network.words.wording import count_text, seconds_text, share_text
 
 if TYPE_CHECKING:
     from streamshed.spark.loop.run_status import QueryStatus

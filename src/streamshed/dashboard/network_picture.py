@@ -12,7 +12,7 @@ from matplotlib.colors import Colormap
 from matplotlib.figure import Figure
 
 from streamshed.dashboard.png import write_png
-from streamshed.dashboard.wording import count_text, share_text
+from streamshed.network.words.wording import count_text, share_text
 from streamshed.planning.explain.explained_steps import Step
 from streamshed.planning.explain.explanation import Explanation
 

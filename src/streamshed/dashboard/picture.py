@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from streamshed.dashboard.png import write_png
 from streamshed.dashboard.timeline import Course, Timeline
-from streamshed.dashboard.wording import count_text
+from streamshed.network.words.wording import count_text
 
 _BLUE, _ORANGE, _GREEN, _RED, _GRAY = "#2f6db3", "#e08a1e", "#3f9b5f", "#c0392b", "#777777"
 _QUERY_COLORS = mpl.colormaps["tab10"].colors  # type: ignore[attr-defined]

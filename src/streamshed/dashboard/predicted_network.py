@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamshed.dashboard.wording import share_text
+from streamshed.network.words.wording import share_text
 
 _MOST_LINES = 40
 """So many predictions of a query are listed, those of the latest windows; JSON has all of them."""

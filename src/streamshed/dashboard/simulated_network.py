@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 
 from streamshed.dashboard.simulation_picture import write_simulation_picture
-from streamshed.dashboard.wording import count_text, seconds_text, share_text
 from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.sizing import workers_at
+from streamshed.network.words.wording import count_text, seconds_text, share_text
 from streamshed.simulator.course import Course
 from streamshed.simulator.network_joins import UsualJoin
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,8 +12,8 @@ import pandas as pd
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
+from streamshed.control.explained_change import ExplainedChange, explain_change
 from streamshed.control.shared_time import SharedTime
-from streamshed.elasticity.settings import ElasticSettings
 from streamshed.errors import InvalidNetworkError, RunEndedError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
@@ -23,7 +22,7 @@ from streamshed.network.words.keywords import with_advice
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.checkpoint.storage import Storage, absolute_location
 from streamshed.spark.cluster.domain_scaling import DomainWorkers
-from streamshed.spark.cluster.elastic_workers import begin_with, elastic_partitions, elastic_workers
+from streamshed.spark.cluster.elastic_workers import begin_with, default_partitions, elastic_workers
 from streamshed.spark.cluster.executor_watch import ExecutorWatch, await_executor, executor_watch
 from streamshed.spark.cluster.session import require_settings, use_this_python
 from streamshed.spark.common.call_sites import without_call_sites
@@ -200,14 +199,25 @@ class Run:
 
     def statistics(self) -> NetworkStatistics:
         """Return what is known of operators and queries by now: what `start` and `explain` take as `statistics`."""
-        domain_statistics = [domain.statistics() for domain in self._domains]
-        return NetworkStatistics(
-            fixed_seconds=sum(known.fixed_seconds for known in domain_statistics),
-            streams={name: one for known in domain_statistics for name, one in known.streams.items()},
-            operators={address: one for known in domain_statistics for address, one in known.operators.items()},
-            queries={name: one for known in domain_statistics for name, one in known.queries.items()},
-            joins={name: one for known in domain_statistics for name, one in known.joins.items()},
-        )
+        return NetworkStatistics.together(domain.statistics() for domain in self._domains)
+
+    def explain(self, *queries: Query, load: float = 1.0) -> ExplainedChange:
+        """Tell what more queries would cost at the load that runs, and whose answers would pay; nothing is added.
+
+        Args:
+            *queries: Those that may come.
+            load: How many times as many rows come as do at present, on average.
+
+        Raises:
+            InvalidNetworkError: A name that is there already, or what no network can have.
+            InvalidStatisticsError: No load is sustained, or every load is.
+        """
+        return self.explain_hand_over(self._network.with_queries(*queries), load=load)
+
+    def explain_hand_over(self, network: QueryNetwork, *, load: float = 1.0) -> ExplainedChange:
+        """Tell what another network would cost in the place of this one; see `explain` and `hand_over`."""
+        control = self._starter.settings_of(self._domains[0].domain.clock).control
+        return explain_change(self._network, network, self.statistics(), control, load=load)
 
     def await_termination(self, timeout_seconds: float | None = None) -> bool:
         """Wait until it stops, and raise what stopped it; False when the time ran out first."""
@@ -336,7 +346,7 @@ def _prepared(
     """Compile each time domain, and ask for the workers that they begin with."""
     clocks = [domain.clock for domain in network.time_domains]
     control, elastic = settings.control(len(clocks)), settings.elastic
-    partitions = settings.partitions or _default_partitions(spark, elastic)
+    partitions = settings.partitions or default_partitions(spark, elastic)
     workers: Mapping[str, DomainWorkers] = {}
     if elastic is not None:
         period = control.trigger_interval_seconds
@@ -368,12 +378,6 @@ def _needs(settings: StartSettings) -> NeedsSettings:
         tuple(replace(feed, needs=absolute_location(feed.needs)) for feed in settings.feeds),
         None if published is None else NeedsFile(absolute_location(published)),
     )
-
-
-def _default_partitions(spark: SparkSession, elastic: ElasticSettings | None) -> int:
-    if elastic is not None:
-        return elastic_partitions(spark, elastic)
-    return min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
 
 
 def _sound_sink(given: Sink | AnswerFunction, network: QueryNetwork) -> Sink:

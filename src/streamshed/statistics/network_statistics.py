@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from streamshed.errors import InvalidStatisticsError
 from streamshed.statistics.group_sizes import GroupSizes
@@ -176,6 +176,18 @@ class NetworkStatistics:
 
     def __post_init__(self) -> None:
         _check("network", self, "fixed_seconds")
+
+    @classmethod
+    def together(cls, parts: Iterable[Self]) -> Self:
+        """Return what is known of several time domains as of one network."""
+        domains = tuple(parts)
+        return cls(
+            fixed_seconds=sum(part.fixed_seconds for part in domains),
+            streams={name: costs for part in domains for name, costs in part.streams.items()},
+            operators={address: costs for part in domains for address, costs in part.operators.items()},
+            queries={name: costs for part in domains for name, costs in part.queries.items()},
+            joins={name: costs for part in domains for name, costs in part.joins.items()},
+        )
 
     def stream(self, name: str) -> StreamStatistics:
         """Return what is known of a stream."""

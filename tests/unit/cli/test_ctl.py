@@ -88,7 +88,7 @@ def serving(checkpoint: Path, hand_over: Callable[[str], Reply]) -> Iterator[Req
 
     def serve() -> None:
         while not ended.wait(0.02):
-            box.serve(hand_over)
+            box.serve(hand_over, explain)
 
     thread = threading.Thread(target=serve)
     thread.start()
@@ -98,6 +98,10 @@ def serving(checkpoint: Path, hand_over: Callable[[str], Reply]) -> Iterator[Req
         ended.set()
         thread.join()
         box.end()
+
+
+def explain(document: str) -> Reply:
+    return Reply(explanation=f"{len(parse_network(document).network.queries)} queries")
 
 
 def never(document: str) -> Reply:
@@ -149,6 +153,18 @@ def test_statements_build_on_what_runs(tmp_path: Path) -> None:
         assert (code, "line 2, column 45" in says, 'did you mean "huge"' in says) == (1, True, True), says
 
 
+def test_what_is_only_asked_about_changes_nothing(tmp_path: Path) -> None:
+    fragment = tmp_path / "more.yaml"
+    fragment.write_text(FRAGMENT)
+    with serving(tmp_path / "checkpoint", never) as box:
+        assert ctl("explain", tmp_path / "checkpoint") == (0, "1 queries\n")
+        assert ctl("add", tmp_path / "checkpoint", fragment, "--explain") == (0, "2 queries\n")
+        assert ctl("change", tmp_path / "checkpoint", "n", "--weight", 5, "--explain") == (0, "1 queries\n")
+        code, says = ctl("change", tmp_path / "checkpoint", "n", "--mode", "subsett", "--explain")
+        assert (code, 'did you mean "subset"' in says) == (1, True)
+        assert box.running() == RUNNING
+
+
 @pytest.mark.parametrize("error", [IncompatibleCheckpointError("it cannot be"), ValueError("it cannot be")])
 def test_what_is_refused_changes_nothing(tmp_path: Path, error: Exception) -> None:
     def refuse(_: str) -> Reply:
@@ -165,7 +181,7 @@ def test_a_request_that_nobody_answers_is_withdrawn(tmp_path: Path) -> None:
     box.begin(RUNNING)
     code, said = ctl("remove", tmp_path, "n", "--timeout", "0.3 seconds")
     assert (code, "withdrawn" in said) == (3, True)
-    box.serve(never)
+    box.serve(never, never)
 
 
 def test_requests_of_an_earlier_run_are_forgotten(tmp_path: Path) -> None:
@@ -177,7 +193,7 @@ def test_requests_of_an_earlier_run_are_forgotten(tmp_path: Path) -> None:
         time.sleep(0.01)
     later = RequestBox(str(tmp_path))
     later.begin(RUNNING)
-    later.serve(never)
+    later.serve(never, never)
     thread.join()
 
 

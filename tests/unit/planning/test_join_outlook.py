@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from streamshed.dashboard.explained_network import explain_network
-from streamshed.dashboard.wording import count_text
 from streamshed.errors import InvalidStatisticsError
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.join_condition import overlap
+from streamshed.network.words.wording import count_text
 from streamshed.planning.load.join_outlook import join_outlooks
 from streamshed.planning.load.network_load import strangers
 from streamshed.statistics.guess import GUESSED_ROWS_PER_SECOND

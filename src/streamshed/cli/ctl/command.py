@@ -13,9 +13,15 @@ from streamshed.cli.terminal.parameters import DURATION
 from streamshed.errors import InvalidNetworkError
 
 _CHECKPOINT = click.argument("checkpoint")
-_WAIT = click.option(
+_TIMEOUT = click.option(
     "--timeout", type=DURATION, default="1 minute", show_default=True, help="How long the run may take to answer."
 )
+_EXPLAIN = click.option("--explain", is_flag=True, help="Only say what it would cost, and whose answers would pay.")
+
+
+def _asking(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of all commands that ask a run for something."""
+    return _EXPLAIN(_TIMEOUT(command))
 
 
 @click.group(short_help="Look at the queries of a network that runs, and change them.")
@@ -51,9 +57,17 @@ def export(*, checkpoint: str) -> None:
 
 @ctl.command()
 @_CHECKPOINT
+@_TIMEOUT
+def explain(*, checkpoint: str, timeout: int) -> None:
+    """Say what the queries that run take at the load that they have, and what their answers are worth."""
+    _ask(checkpoint, lambda running: running, timeout, explain=True)
+
+
+@ctl.command()
+@_CHECKPOINT
 @click.argument("file", type=click.Path(path_type=Path))
-@_WAIT
-def add(*, checkpoint: str, file: Path, timeout: int) -> None:
+@_asking
+def add(*, checkpoint: str, file: Path, timeout: int, explain: bool) -> None:
     """Add the queries of FILE, with the operators and relations that they bring.
 
     FILE has the sections `queries`, `operators` and `relations` of a document, or SQL statements (`.sql`). Relative
@@ -64,18 +78,18 @@ def add(*, checkpoint: str, file: Path, timeout: int) -> None:
 
     added, language = document_text(file), Language.of(file)
     edit = with_sql if language is Language.SQL else with_fragment
-    _ask(checkpoint, lambda running: edit(running, added), timeout)
+    _ask(checkpoint, lambda running: edit(running, added), timeout, explain=explain)
 
 
 @ctl.command()
 @_CHECKPOINT
 @click.argument("query")
-@_WAIT
-def remove(*, checkpoint: str, query: str, timeout: int) -> None:
+@_asking
+def remove(*, checkpoint: str, query: str, timeout: int, explain: bool) -> None:
     """Remove QUERY; its open windows are not answered."""
     from streamshed.cli.ctl.edited_document import without_query
 
-    _ask(checkpoint, lambda running: without_query(running, query), timeout)
+    _ask(checkpoint, lambda running: without_query(running, query), timeout, explain=explain)
 
 
 _GOALS = ("weight", "priority", "mode", "max_error", "max_gap", "gaps_by", "latency")
@@ -91,27 +105,27 @@ _GOALS = ("weight", "priority", "mode", "max_error", "max_gap", "gaps_by", "late
 @click.option("--max-gap", help='Windows, or a time such as "10 minutes"; "none": one window.')
 @click.option("--gaps-by", help="window or group.")
 @click.option("--latency", help='From a row to its answer, such as "5 seconds"; "none": that of the run.')
-@_WAIT
-def change(*, checkpoint: str, query: str, timeout: int, **goals: Any) -> None:
+@_asking
+def change(*, checkpoint: str, query: str, timeout: int, explain: bool, **goals: Any) -> None:
     """Give QUERY other goals; its windows go on."""
     from streamshed.cli.ctl.edited_document import with_goals
 
     given = {name: _goal(value) for name, value in goals.items() if value is not None}
     if not given:
         raise click.UsageError("no goal was given: see streamshed ctl change --help")
-    _ask(checkpoint, lambda running: with_goals(running, query, given), timeout)
+    _ask(checkpoint, lambda running: with_goals(running, query, given), timeout, explain=explain)
 
 
 @ctl.command()
 @_CHECKPOINT
 @click.argument("file", type=click.Path(path_type=Path))
-@_WAIT
-def apply(*, checkpoint: str, file: Path, timeout: int) -> None:
+@_asking
+def apply(*, checkpoint: str, file: Path, timeout: int, explain: bool) -> None:
     """Go on with the whole document FILE: its queries come, others go. What it says under `run` is not heeded."""
     from streamshed.network.document.document import document_in_yaml
 
     text = document_in_yaml(file)
-    _ask(checkpoint, lambda _running: text, timeout)
+    _ask(checkpoint, lambda _running: text, timeout, explain=explain)
 
 
 def _goal(value: Any) -> Any:
@@ -126,11 +140,14 @@ def _box(checkpoint: str) -> Any:
     return RequestBox(checkpoint)
 
 
-def _ask(checkpoint: str, edit: Callable[[str], str], timeout: int) -> None:
+def _ask(checkpoint: str, edit: Callable[[str], str], timeout: int, *, explain: bool) -> None:
     box = _box(checkpoint)
-    reply = box.ask(edit(box.running()), timeout_seconds=timeout / 1e6)
+    reply = box.ask(edit(box.running()), timeout_seconds=timeout / 1e6, explain=explain)
     if reply.problem is not None:
         raise InvalidNetworkError(reply.problem)
+    if reply.explanation is not None:
+        click.echo(reply.explanation)
+        return
     for name, first_window in reply.first_windows.items():
         since = "all its windows are whole" if first_window is None else f"its first whole window begins {first_window}"
         click.echo(f"{name}: {since}")

@@ -14,6 +14,7 @@ from streamshed.errors import SourceUnavailableError, StreamshedError
 from streamshed.spark.checkpoint.storage import Storage
 
 _RUNNING, _REQUESTS, _REPLIES = "running.yaml", "requests", "replies"
+_QUESTION = "explain-"
 _LOOK_EVERY_SECONDS, _LOOK_AFAR_EVERY_SECONDS = 0.2, 2.0
 
 
@@ -25,11 +26,13 @@ class Reply:
         problem: Why it was refused; None: it was done.
         pause_seconds: How long no micro-batch could begin.
         first_windows: By query that came, when its first whole window begins, as text; None: all its windows are whole.
+        explanation: What it would cost, where nothing else was asked.
     """
 
     problem: str | None = None
     pause_seconds: float = 0.0
     first_windows: Mapping[str, str | None] = field(default_factory=dict)
+    explanation: str | None = None
 
 
 class RequestBox:
@@ -54,11 +57,12 @@ class RequestBox:
         """Say that nothing runs any more."""
         self._folder.delete(_RUNNING)
 
-    def serve(self, hand_over: Callable[[str], Reply]) -> None:
+    def serve(self, hand_over: Callable[[str], Reply], explain: Callable[[str], Reply]) -> None:
         """Do what was asked meanwhile; looks at most every 0.2 s, elsewhere than on disk every 2 s.
 
         Args:
             hand_over: Goes on with a document.
+            explain: Tells what that would cost.
         """
         every = _LOOK_EVERY_SECONDS if self._folder.is_local else _LOOK_AFAR_EVERY_SECONDS
         if time.monotonic() < self._looked_at + every:
@@ -68,14 +72,16 @@ class RequestBox:
             document = requests.read_text(name)
             if document is None:  # withdrawn
                 continue
+            is_question = name.startswith(_QUESTION)
             try:
-                reply = hand_over(document)
+                reply = explain(document) if is_question else hand_over(document)
             except StreamshedError as error:
                 reply = Reply(problem=str(error))
             except Exception as error:  # noqa: BLE001 - whatever it is, who asked is told, and the run goes on or says why
                 reply = Reply(problem=failure_text(error))
             else:
-                self._folder.write_text(_RUNNING, document)
+                if not is_question:
+                    self._folder.write_text(_RUNNING, document)
             replies.write_text(name, json.dumps(asdict(reply)))
             requests.delete(name)
         self._looked_at = time.monotonic()
@@ -94,18 +100,27 @@ class RequestBox:
             )
         return text
 
-    def ask(self, document: str, *, timeout_seconds: float, sleep: Callable[[float], object] = time.sleep) -> Reply:
+    def ask(
+        self,
+        document: str,
+        *,
+        timeout_seconds: float,
+        explain: bool = False,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> Reply:
         """Ask a run to go on with another document, and wait for what becomes of it.
 
         Args:
             document: Its text.
             timeout_seconds: How long to wait.
+            explain: Ask only what that would cost.
             sleep: Waits for seconds.
 
         Raises:
             RunFailedError: Nobody answered in time; the request is withdrawn.
         """
-        name, requests, replies = uuid.uuid4().hex, self._folder.below(_REQUESTS), self._folder.below(_REPLIES)
+        name = f"{_QUESTION if explain else ''}{uuid.uuid4().hex}"
+        requests, replies = self._folder.below(_REQUESTS), self._folder.below(_REPLIES)
         requests.write_text(name, document)
         deadline = time.monotonic() + timeout_seconds
         while (text := replies.read_text(name)) is None:

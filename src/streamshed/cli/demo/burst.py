@@ -15,8 +15,8 @@ from streamshed.cli.terminal.consoles import message_console
 from streamshed.cli.terminal.failure import RunFailedError, failure_text
 from streamshed.dashboard.views import LogView, TerminalView, View
 from streamshed.dashboard.watch import watch
-from streamshed.dashboard.wording import count_text
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.words.wording import count_text
 from streamshed.statistics.network_statistics import NetworkStatistics
 from streamshed.traces.aligned_start import aligned_start
 from streamshed.traces.feed import Feeder

@@ -31,8 +31,8 @@ from streamshed.cli.terminal.progress import progress_of
 from streamshed.dashboard.network_picture import write_network_picture
 from streamshed.dashboard.picture import write_picture
 from streamshed.dashboard.timeline import Span, Timeline, timeline_of_journal
-from streamshed.dashboard.wording import count_text, seconds_text
 from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.network.words.wording import count_text, seconds_text
 from streamshed.planning.explain.explanation import Explanation, explain_rates
 from streamshed.spark.checkpoint.storage import NETWORK_FILE
 

@@ -15,7 +15,7 @@ from streamshed.cli.demo.result import (
     is_outside,
     sampled_errors,
 )
-from streamshed.dashboard.wording import count_text, share_text
+from streamshed.network.words.wording import count_text, share_text
 
 
 def sentence(load: DemoLoad, capacity: Capacity, engine: MicroBatchFigures, answers: AnswerFigures) -> str:

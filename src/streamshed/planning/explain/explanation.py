@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,10 +9,10 @@ from functools import partial
 import numpy as np
 
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.terms.gap import GapsBy
 from streamshed.network.terms.join_shedding import JoinMode
 from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.planning.explain.explained_steps import Step, with_upper_steps
+from streamshed.planning.explain.outlook import Outlook, outlook_of, with_windows
 from streamshed.planning.explain.shed_work import ShedWork, chosen_for, decided_before
 from streamshed.planning.load.join_outlook import JoinOutlook, join_outlooks
 from streamshed.planning.load.joined_work import with_joined_work
@@ -28,50 +27,6 @@ from streamshed.planning.rates.rate_policies import BY_SIZE, COUNTING, HOEFFDING
 from streamshed.planning.tree.work_tree import Vector
 from streamshed.planning.window_drop.track.droppable import droppable_queries
 from streamshed.statistics.network_statistics import NetworkStatistics
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
-    """What is to be expected of a query.
-
-    Attributes:
-        query: Its name.
-        effective_sampling_rate: P; 1: its answers are exact.
-        expected_error: The relative standard error of its worst aggregate, of the smallest group that counts.
-        bound_by: The operator or query whose cost keeps P from being higher; None at P = 1.
-        is_protected: Whether it is never shed.
-        whole_because: Why not, if that lies in what it asks; else None.
-        goal: The error it should stay within, such as "2 % at 95 %"; None: it has no goal.
-        meets_goal: Whether it is expected to; without a goal it does.
-        size_column: The column by which its rows are chosen, large values likelier than small ones; None: all alike.
-        size_threshold: From which size on.
-        counting_rate: The rate at which its rows are counted above the first function; None: they are not.
-        kept_share: The share of its windows that it keeps, its answers being exact or absent; 0: it is shut down; None:
-            its windows are never dropped.
-        max_gap: How many of them may be missing in a row; None likewise.
-        gaps_by: By what they are missing, "window" or "group"; None likewise.
-        delay_seconds: How long after a row came its answers may come, as all rows of a window are worked on that is
-            kept; None: windows are not dropped, or not as a whole.
-        is_joined_in_part: Whether it is answered from a part of a join that was chosen to have many results, P being
-            the share of the join that is done: then nothing tells how far off it is.
-    """
-
-    query: str
-    effective_sampling_rate: float
-    expected_error: float
-    bound_by: str | None
-    is_protected: bool
-    whole_because: str | None = None
-    goal: str | None = None
-    meets_goal: bool = True
-    size_column: str | None = None
-    size_threshold: float | None = None
-    counting_rate: float | None = None
-    kept_share: float | None = None
-    max_gap: int | None = None
-    gaps_by: str | None = None
-    delay_seconds: float | None = None
-    is_joined_in_part: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +71,7 @@ class Explanation:
         return self.unsheddable_seconds + self.protected_seconds > self.budget_seconds * (1 + 1e-6)
 
 
-def explain(
+def explain(  # noqa: PLR0913 - what a run is told of shedding, each by name
     network: QueryNetwork,
     statistics: NetworkStatistics,
     *,
@@ -126,18 +81,20 @@ def explain(
     deadline_seconds: float | None = None,
     headroom: float = 0.8,
     hoeffding: HoeffdingSettings = PAPERS_BOUND,
+    of_sustained: bool = True,
 ) -> Explanation:
-    """Plan for a multiple of the load that is sustained without shedding, as a run does when it lasts.
+    """Plan for a load that lasts, as a run does.
 
     Args:
         network: The network.
         statistics: What is known of it.
-        load_factor: The multiple, above 0.
+        load_factor: How many times as much comes as is sustained without shedding, above 0.
         policy: One of `RATE_POLICIES`.
         trigger_interval_seconds: How often a micro-batch starts.
         deadline_seconds: How long one may take, by the latency goal; None: as long as that.
         headroom: The share of it that a plan may fill.
         hoeffding: Settings of the policy of that name.
+        of_sustained: False: `load_factor` is times as much as comes by the statistics.
 
     Raises:
         InvalidNetworkError: There is no such policy.
@@ -152,7 +109,8 @@ def explain(
     )
 
     load = partial(_load_at, network, statistics, policy=policy, trigger_interval_seconds=trigger_interval_seconds)
-    factor = load_factor * sustained_factor(lambda times: load(times).unshed_seconds, budget.seconds)
+    sustained = sustained_factor(lambda times: load(times).unshed_seconds, budget.seconds)
+    factor = load_factor * sustained if of_sustained else load_factor
     load_at_factor = load(factor)
     explanation = _explanation(
         network,
@@ -160,7 +118,7 @@ def explain(
         load_at_factor,
         _chosen(network, load_at_factor, rates_of, budget, policy),
         policy=policy,
-        load_factor=load_factor,
+        load_factor=factor / sustained,
         rows_per_second=factor * _rows_per_second(network, statistics),
         trigger_interval_seconds=trigger_interval_seconds,
         budget_seconds=budget.seconds,
@@ -260,20 +218,6 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
     )
 
 
-def _with_windows(outlook: Outlook, chosen: ShedWork, while_kept: WhileKept) -> Outlook:
-    if outlook.query not in chosen.windows:
-        return outlook
-    query, kept_share = chosen.windows[outlook.query]
-    return replace(
-        outlook,
-        is_protected=False,
-        kept_share=kept_share,
-        max_gap=query.gap_windows,
-        gaps_by=str(GapsBy.GROUP if query.is_by_group else GapsBy.WINDOW),
-        delay_seconds=while_kept.delay_seconds(query, kept_share),
-    )
-
-
 def _rows_per_second(network: QueryNetwork, statistics: NetworkStatistics) -> float:
     return sum(statistics.stream(stream.name).rows_per_second for stream in network.streams)
 
@@ -321,7 +265,7 @@ def _explanation(  # noqa: PLR0913 - what was decided, and under which load, eac
             network.queries,
         ),
         outlooks=tuple(
-            _with_windows(_outlook(load, number, rates, node_rates), chosen, while_kept)
+            with_windows(outlook_of(load, number, rates, node_rates), chosen, while_kept)
             for number, demand in enumerate(load.demands)
             if demand.counts_for is None
         ),
@@ -366,35 +310,4 @@ def _step(
         sampling_rate=None if sampler is None else sampler.sampling_rate,
         needed_share=None if needed is None or needed[index] <= 0 else float(needed[index]),
         is_measured=operator is not None and operator.is_measured,
-    )
-
-
-def _outlook(load: NetworkLoad, number: int, rates: Vector, node_rates: Vector) -> Outlook:
-    demand, sampling_rate = load.demands[number], float(rates[number])
-    path = [load.tree.query_nodes[number]]
-    while (above := load.tree.nodes[path[-1]].parent) is not None:
-        path.append(above)
-    alike = [index for index in path if node_rates[index] <= sampling_rate * (1 + 1e-9)]
-    dearest = max(alike, key=lambda index: load.tree.nodes[index].seconds)
-    sized = load.sized.get(demand.query) if sampling_rate < 1 else None
-    counted = [
-        (other, float(counting_rate))
-        for other, counting_rate in zip(load.demands, rates, strict=True)
-        if other.counts_for == demand.query and sampling_rate < 1
-    ]
-    variance = sum(
-        other.relative_error(counting_rate) ** 2 for other, counting_rate in ((demand, sampling_rate), *counted)
-    )
-    return Outlook(
-        query=demand.query,
-        effective_sampling_rate=sampling_rate,
-        expected_error=math.sqrt(variance),
-        bound_by=None if sampling_rate >= 1 else load.addresses[dearest] or load.tree.nodes[dearest].name,
-        is_protected=demand.is_protected,
-        whole_because=demand.whole_because,
-        goal=None if demand.goal is None else str(demand.goal),
-        meets_goal=demand.meets_goal(sampling_rate),
-        size_column=None if sized is None else sized.column,
-        size_threshold=None if sized is None else sized.threshold,
-        counting_rate=max(counted[0][1], sampling_rate) if counted else None,
     )

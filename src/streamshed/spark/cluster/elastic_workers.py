@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 
@@ -65,13 +66,15 @@ def begin_with(workers: Mapping[str, DomainWorkers], first: Mapping[str, int]) -
         domain_workers.pool.want(min(max(first.values()), domain_workers.pool.most), time.time())
 
 
-def elastic_partitions(spark: SparkSession, settings: ElasticSettings) -> int:
+def default_partitions(spark: SparkSession, settings: ElasticSettings | None) -> int:
     """Return how many state partitions a new checkpoint gets, so that all cores of all workers there may be have some.
 
     Args:
         spark: The session.
-        settings: What is asked of elasticity.
+        settings: What is asked of elasticity; None: nothing, and there are as many as cores.
     """
+    if settings is None:
+        return min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
     limits = settings.limits
     if limits.partitions:
         return limits.partitions

@@ -10,7 +10,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.run.settings import Settings
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.spark.cluster import elastic_workers as elastic_workers_module
-from streamshed.spark.cluster.elastic_workers import begin_with, elastic_partitions, elastic_workers
+from streamshed.spark.cluster.elastic_workers import begin_with, default_partitions, elastic_workers
 from streamshed.spark.cluster.executors import Executor
 from streamshed.spark.cluster.shared_workers import SharedWorkers
 from tests.unit.spark.executors_in_memory import ExecutorsInMemory
@@ -75,10 +75,10 @@ def test_all_cores_of_all_workers_there_may_be_have_a_partition(
 ) -> None:
     settings, running = ElasticSettings(limits=limits), SimpleNamespace(running=lambda: (Executor("0", cores=cores),))
     monkeypatch.setattr(elastic_workers_module, "executors_of", lambda _: running)
-    assert elastic_partitions(session("spark://there:7077"), settings) == partitions
+    assert default_partitions(session("spark://there:7077"), settings) == partitions
     none_yet = SimpleNamespace(running=lambda: None)
     monkeypatch.setattr(elastic_workers_module, "executors_of", lambda _: none_yet)
-    assert elastic_partitions(session("spark://there:7077", spark_executor_cores=str(cores)), settings) == partitions
+    assert default_partitions(session("spark://there:7077", spark_executor_cores=str(cores)), settings) == partitions
 
 
 def test_the_most_that_any_clock_wants_is_asked_for() -> None:

@@ -18,8 +18,9 @@ from streamshed.planning.plan.policies import POLICIES
 from streamshed.planning.plan.work_shares import CATCHING_UP, REASONS, SPARED
 from streamshed.spark.loop.journal_row import journal_row
 from streamshed.spark.loop.run_status import JoinStatus, QueryStatus, RunStatus
-from streamshed.spark.run import Run, start
+from streamshed.spark.run import Run
 from streamshed.spark.sinks import kafka_sink, prediction_sink, sinks
+from streamshed.spark.starting import start
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed_bench import BENCHMARKS
 from tests.unit.documentation import ROOT, first_names, named, page, tables

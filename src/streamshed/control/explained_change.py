@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.network import QueryNetwork
+from streamshed.network.words.notebook import preformatted
 from streamshed.network.words.wording import count_text, share_text
 from streamshed.planning.explain.explanation import Explanation, explain
 from streamshed.planning.explain.outlook import Outlook
@@ -18,7 +19,7 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 _SAME = 1e-6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExplainedChange:
     """A network beside the one that is to follow it, at the same load; `str` writes it for a person.
 
@@ -53,6 +54,12 @@ class ExplainedChange:
         before, after = asdict(self.before), asdict(self.after)
         more = {"added_seconds": self.added_seconds, "payers": list(self.payers)}
         return json.dumps({"before": before, "after": after, **more}, indent=2)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
 
     def __str__(self) -> str:
         rows, fits = count_text(self.before.rows_per_second), self.before.budget_seconds

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from streamshed.columnar.row_ways import row_ways
 from streamshed.control.settings import ControlSettings
@@ -16,13 +17,14 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.prediction_settings import PredictionSettings
 from streamshed.network.run.settings import Settings
 from streamshed.network.words.given import is_a, is_finite
+from streamshed.network.words.notebook import preformatted
 from streamshed.planning.explain.explanation import Explanation, explain
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExplainedNetwork:
     """What a network would shed at some load; `str` writes it for a person.
 
@@ -51,6 +53,17 @@ class ExplainedNetwork:
             SinkUnavailableError: The file cannot be written.
         """
         write_network_picture(self.explanation, Path(file))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
+    def _repr_png_(self) -> bytes:
+        with TemporaryDirectory() as folder:
+            self.draw(picture := Path(folder) / "network.png")
+            return picture.read_bytes()
 
     def __str__(self) -> str:
         begun = "" if self.first_workers is None else f"\n\na new run begins with so many workers: {self.first_workers}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamshed.spark.bounded import answers
     from streamshed.spark.cluster.session import local_session
-    from streamshed.spark.run import Run, start
+    from streamshed.spark.run import Run
     from streamshed.spark.sinks.kafka_sink import kafka_sink
     from streamshed.spark.sinks.predicted_gaps import predictions
     from streamshed.spark.sinks.prediction_sink import predicting_sink
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         noop_sink,
         parquet_sink,
     )
+    from streamshed.spark.starting import start
     from streamshed.spark.views import query_view
 
 _MODULES = {
@@ -35,7 +36,7 @@ _MODULES = {
     "predicting_sink": "sinks.prediction_sink",
     "predictions": "sinks.predicted_gaps",
     "query_view": "views",
-    "start": "run",
+    "start": "starting",
 }
 
 __all__ = [

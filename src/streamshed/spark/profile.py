@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from streamshed.spark.run import Run, start
+from streamshed.spark.run import Run
 from streamshed.spark.sinks.sinks import noop_sink
+from streamshed.spark.starting import start
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

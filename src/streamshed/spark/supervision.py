@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from streamshed.spark.common.failures import innermost_cause, may_pass
@@ -60,6 +60,7 @@ class Supervision:
         running: What runs.
         begin_again: Starts a time domain again from its checkpoint.
         patience_seconds: How long a fault may last.
+        on_look: Called each time that it has looked, with the time domains.
     """
 
     def __init__(
@@ -68,11 +69,12 @@ class Supervision:
         begin_again: Callable[[DomainRun], None],
         *,
         patience_seconds: float,
+        on_look: Callable[[Sequence[DomainRun]], None] = lambda _domains: None,
     ) -> None:
         self._running, self._begin_again = running, begin_again
         self.changing = threading.Lock()
         """Held while time domains change: as they are started again, handed over, or stopped."""
-        self._patience_seconds = patience_seconds
+        self._patience_seconds, self._on_look = patience_seconds, on_look
         self._faults: dict[str, Fault] = {}
         self._failures: dict[str, Exception] = {}
         self._closed = threading.Event()
@@ -149,3 +151,4 @@ class Supervision:
     def _run(self) -> None:
         while not self._closed.wait(LOOK_EVERY_SECONDS):
             self.look(time.monotonic())
+            self._on_look(self._running.domains)

@@ -211,4 +211,11 @@ def test_the_console_shows_the_latest_windows(answered: Answered, capsys: pytest
     shown = capsys.readouterr().out
     assert "counted" in shown
     assert str(datetime(2024, 1, 1, 0, 0, 20, tzinfo=UTC).replace(tzinfo=None)) in shown
-    assert "only showing top 1 row" in shown
+    assert ("window_until" in shown, len(shown.splitlines())) == (False, 3)
+
+
+def test_the_console_shows_nothing_where_there_is_no_answer(
+    answered: Answered, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console_sink(1).write(answered.answers.where("query = 'none'"), "", 0)
+    assert not capsys.readouterr().out

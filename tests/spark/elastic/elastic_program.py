@@ -29,7 +29,8 @@ from streamshed.spark import local_session, parquet_sink
 from streamshed.spark.cluster import domain_scaling
 from streamshed.spark.cluster.executor_watch import await_executor
 from streamshed.spark.cluster.executors import executor_figures, executor_ids, loss_reasons
-from streamshed.spark.run import Run, start
+from streamshed.spark.run import Run
+from streamshed.spark.starting import start
 from tests.spark.budget import note_all_starts
 from tests.spark.elastic.pace import (
     FILES_PER_TRIGGER,

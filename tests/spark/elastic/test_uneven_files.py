@@ -20,7 +20,7 @@ from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import stream
 from streamshed.spark.cluster.input_cut import FILE_PARTS, OPEN_COST
 from streamshed.spark.cluster.stage_watch import FinishedStage, finished_stages
-from streamshed.spark.run import start
+from streamshed.spark.starting import start
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.harness import PATIENCE_SECONDS, Collected, wait_for_micro_batch
 from tests.spark.sessions import interpreting

@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
-from streamshed.spark.run import start
 from streamshed.spark.sinks.sinks import parquet_sink
+from streamshed.spark.starting import start
 from tests.spark.budget import note_all_starts
 from tests.spark.harness import PATIENCE_SECONDS
 from tests.spark.kill_loop.places import Places

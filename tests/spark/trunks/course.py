@@ -31,7 +31,8 @@ from streamshed.spark.checkpoint.checkpoint_reader import query_id as id_in_chec
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.hand_over import DomainStarter
-from streamshed.spark.run import Run, start
+from streamshed.spark.run import Run
+from streamshed.spark.starting import start
 from tests.spark.harness import PATIENCE_SECONDS
 from tests.spark.trunks.scenario import KILLED
 from tests.spark.trunks.scripted_loop import script, step_of, steps_read

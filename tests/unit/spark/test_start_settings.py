@@ -9,8 +9,8 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
 from streamshed.network.run.setting import settings_of
-from streamshed.spark.run import start
 from streamshed.spark.start_settings import StartSettings
+from streamshed.spark.starting import start
 
 NO_SPARK: Any = None
 

@@ -50,7 +50,7 @@ class PartOf(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Aggregate(Operator):
     """Aggregates over each window, and each group in it, of the rows of `input`.
 

@@ -26,7 +26,7 @@ class LookupKind(StrEnum):
     SEMIJOIN = "semijoin"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Lookup(Operator):
     """The rows of `input` that have a partner in a stored relation.
 

@@ -14,6 +14,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation
 from streamshed.network.model.stream import Stream
 from streamshed.network.words.given import is_a, is_whole_number
+from streamshed.network.words.notebook import preformatted, shortened
 
 _Named = TypeVar("_Named", Stream, Relation)
 _ENGINE = "streamshed.spark"
@@ -46,7 +47,7 @@ class TimeDomain:
         return self.streams[0].is_numbered
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class QueryNetwork:
     """Queries over shared operators; made by `network`.
 
@@ -198,6 +199,12 @@ class QueryNetwork:
     def explain(self, load: float = 3.0, **settings: Any) -> Any:
         """Tell what would be shed at a load, without Spark; see `streamshed.dashboard.explained_network`."""
         return _later(_EXPLAINING, "explain_network")(self, load, **settings)
+
+    def __repr__(self) -> str:
+        return shortened(self.render())
+
+    def _repr_html_(self) -> str:
+        return preformatted(self.render())
 
     def render(self, form: str = "text") -> str:
         """Draw it as "text", "mermaid", "dot" or "json"; see `streamshed.network.model.render`."""

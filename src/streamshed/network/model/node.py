@@ -44,6 +44,9 @@ class Node(ABC):
         """Its name among all nodes of a network: its stream and the operators on the way to it, " > " between them."""
         return " > ".join(map(str, self.path))
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.address}>"
+
     @abstractmethod
     def columns_needed(self, used: AbstractSet[str]) -> frozenset[str]:
         """The columns it needs of its input where only some of its own are used."""

@@ -52,7 +52,7 @@ class Operator(Node):
         return (*self.input.path, self)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Filter(Operator):
     """The rows of `input` for which `predicate` is true; the order of its conjuncts does not matter."""
 
@@ -88,7 +88,7 @@ class Filter(Operator):
         return f"filter {self.predicate}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Map(Operator):
     """The rows of `input` with columns added or replaced, each computed from the columns before."""
 
@@ -143,7 +143,7 @@ class Map(Operator):
         return "map " + ", ".join(f"{name} = {expression}" for name, expression in self.assignments)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Apply(Operator):
     """The rows of `input` with one column added or replaced by a vectorized function of others."""
 

@@ -39,7 +39,7 @@ class AnswerMode(StrEnum):
     """Each answer that is delivered is exact; some windows are missing."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Query:
     """One query of a network.
 
@@ -106,6 +106,9 @@ class Query:
         object.__setattr__(self, "max_error", goal)
         object.__setattr__(self, "weight", float(self.weight))
         object.__setattr__(self, "latency", latency)
+
+    def __repr__(self) -> str:
+        return f"<Query {self.name}: {self.node.address}>"
 
     def _row_problems(self, mode: AnswerMode | None) -> Iterator[str]:
         """What is wrong with it because of where its rows come from, or how its windows hold them."""

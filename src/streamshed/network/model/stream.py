@@ -30,7 +30,7 @@ Source: TypeAlias = OutsideSource | JoinSource
 """Where the rows of a stream come from."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stream(Node):
     """A stream of rows; made by `stream`.
 

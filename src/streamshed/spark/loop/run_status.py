@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from streamshed.network.words.notebook import preformatted, shortened
+from streamshed.network.words.wording import count_text, seconds_text, share_text
 from streamshed.spark.cluster.scaling_status import ScalingStatus
 
 
@@ -75,7 +77,7 @@ class JoinStatus:
     basic_window_seconds: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RunStatus:
     """The state of a time domain after its latest finished micro-batch.
 
@@ -134,6 +136,34 @@ class RunStatus:
     lost_rows: int = 0
     joins: Mapping[str, JoinStatus] = field(default_factory=dict)
     scaling: ScalingStatus | None = None
+
+    def __str__(self) -> str:
+        if self.micro_batch_id < 0:
+            return f"{self.clock}: before the first micro-batch"
+        delay, took, interval = map(
+            seconds_text, (self.delay_seconds, self.processing_seconds, self.trigger_interval_seconds)
+        )
+        rows = f"{count_text(self.admitted_rows)} of {count_text(self.offered_rows)} rows kept"
+        parts = [
+            f"micro-batch {self.micro_batch_id}",
+            self.reason,
+            f"delay {delay}",
+            f"took {took} of {interval}",
+            rows,
+        ]
+        lines = [f"{self.clock}: {', '.join(parts)}"]
+        for name, query in self.queries.items():
+            shed = self.effective_sampling_rates.get(name, 1.0) * self.kept_shares.get(name, 1.0)
+            exact = "" if query.answers == query.exact_answers else f", {count_text(query.exact_answers)} exact"
+            gaps = f", {count_text(query.gaps)} windows missing" if query.gaps else ""
+            lines.append(f"  {name}: {count_text(query.answers)} answers{exact}{gaps}, from {share_text(shed)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return shortened(str(self))
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
 
     @property
     def utilization(self) -> float:

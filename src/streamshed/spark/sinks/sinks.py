@@ -103,7 +103,7 @@ class ConsoleSink:
         """There is always a console."""
 
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
-        """Print the answers, newest windows first."""
+        """Print the answers, newest windows first; nothing where there are none."""
         shown = answers.select(
             "query",
             "window_start",
@@ -118,7 +118,12 @@ class ConsoleSink:
             "exact",
             "reason",
         )
-        shown.orderBy(F.desc("window_end"), F.desc("window_until"), "query", "key").show(self.rows, truncate=40)
+        newest = shown.orderBy(F.desc("window_end"), F.desc("window_until"), "query", "key").limit(self.rows)
+        table = newest.toArrow()
+        if table.num_rows:
+            filled = [name for name in table.column_names if table[name].null_count < table.num_rows]
+            print(table.select(filled).to_pandas().to_string(index=False, na_rep="", float_format="{:.6g}".format))  # noqa: T201
+            print(flush=True)  # noqa: T201 - a sink for consoles
 
 
 @dataclass

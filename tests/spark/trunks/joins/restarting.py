@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
-from streamshed.spark.run import start
+from streamshed.spark.starting import start
 from tests.spark.harness import Collected
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Setting

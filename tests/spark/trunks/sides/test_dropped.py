@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
-from streamshed.spark.run import start
 from streamshed.spark.sinks.sinks import console_sink
+from streamshed.spark.starting import start
 from tests.spark.event_times import EPOCH_MICROSECONDS, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from streamshed.errors import IncompatibleCheckpointError, InvalidNetworkError
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
-from streamshed.spark.run import start
+from streamshed.spark.starting import start
 from tests.spark.event_times import at
 from tests.spark.harness import Collected
 from tests.spark.trunks.checks import check_unreadable_rows_are_counted

@@ -16,7 +16,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.stream import Stream
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.spark import answers, query_view
-from streamshed.spark.run import start
+from streamshed.spark.starting import start
 from tests.spark.trunks.course import AnswerFiles
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting

@@ -21,6 +21,7 @@ from streamshed.errors import IncompatibleCheckpointError
 from streamshed.planning.load.partly_joinable import partly_joinable
 from streamshed.planning.tree.scalability import protected_streams
 from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.admit.set_aside import discard_unfinished
 from streamshed.spark.checkpoint.checkpoint_reader import is_written, query_id, watermark_milliseconds
 from streamshed.spark.checkpoint.source_places import SourcePlaces, source_places
 from streamshed.spark.checkpoint.storage import Storage
@@ -105,6 +106,7 @@ class DomainRun:
         self._sink = sink
         self._folder = Storage.at(settings.checkpoint)
         self._spark_folder = self._folder.below("spark")
+        self._set_aside = f"{settings.checkpoint}/set_aside"
         self._learned = LearnedFiles(self._folder, time.monotonic)
         self._sources, self._works = draft.sources, draft.works
         self._before = read_manifest(self._folder)
@@ -243,7 +245,7 @@ class DomainRun:
             self._streaming_partials(compiled, client, summaries),
             self._answering,
             client,
-            f"{self._settings.checkpoint}/set_aside",
+            self._set_aside,
             summaries,
             compiled.nested,
             unseen=unseen,
@@ -251,6 +253,7 @@ class DomainRun:
         )
         self._place_sources(source_places(answers, self._sources))
         discard_unfinished_state(self._spark_folder)
+        discard_unfinished(self._set_aside, self._spark_folder)
         self._writer = MicroBatchWriter(
             self._sink,
             lambda: query_id(self._spark_folder),

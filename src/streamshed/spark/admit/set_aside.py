@@ -9,7 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
+from streamshed.spark.checkpoint.checkpoint_reader import last_committed, query_id
 from streamshed.spark.checkpoint.storage import Storage
+
+_MICRO_BATCH = "micro_batch_id="
 
 
 @dataclass(frozen=True)
@@ -45,5 +48,24 @@ class SetAside:
         }
         sink = pa.BufferOutputStream()
         parquet.write_table(pa.table(columns), sink)
-        folder = Storage.reached(self.location).below(f"query_id={self.query_id}/micro_batch_id={self.micro_batch_id}")
+        folder = _folder(self.location, self.query_id).below(f"{_MICRO_BATCH}{self.micro_batch_id}")
         folder.write_bytes(f"part-{partition:05d}.parquet", sink.getvalue().to_pybytes())
+
+
+def discard_unfinished(location: str, checkpoint: Storage) -> None:
+    """Delete what micro-batches have set aside that did not finish: they run again, perhaps in other partitions.
+
+    Args:
+        location: The folder of rows that could not be read.
+        checkpoint: Spark's, of a query that does not run.
+    """
+    last = last_committed(checkpoint)
+    folder = _folder(location, query_id(checkpoint))
+    for name in folder.folders():
+        number = name.removeprefix(_MICRO_BATCH)
+        if number.isdecimal() and (last is None or int(number) > last):
+            folder.below(name).delete_folder()
+
+
+def _folder(location: str, identity: str) -> Storage:
+    return Storage.reached(location).below(f"query_id={identity}")

@@ -140,6 +140,10 @@ class Storage:
         """Delete a file."""
         self.file_system.delete_file(f"{self.root}/{name}")
 
+    def delete_folder(self) -> None:
+        """Delete it, and all that is in it."""
+        self.file_system.delete_dir(self.root)
+
     def names(self) -> list[str]:
         """List the files and folders in it, sorted, without drafts; empty if it is not there."""
         return sorted(name for name in self._all_names() if not _is_draft(name))

@@ -6,10 +6,12 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 import pyarrow as pa
+from pyarrow import parquet
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -47,9 +49,10 @@ class Sink(Protocol):
 
 @dataclass(frozen=True)
 class ParquetSink:
-    """Parquet files, one folder per micro-batch, each answer exactly once.
+    """Parquet files, one folder per micro-batch with answers, each answer exactly once.
 
-    A micro-batch that is run again overwrites its own folder; `query_id` keeps checkpoints apart.
+    A micro-batch that is run again overwrites its own folder; `query_id` keeps checkpoints apart. The first folder of a
+    process is there in any case: it has the schema.
 
     Attributes:
         path: The folder.
@@ -58,6 +61,7 @@ class ParquetSink:
     reads_once: ClassVar[bool] = True
 
     path: str
+    _begun: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def check(self) -> None:
         """Make the folder and see that it can be written to; not where only Spark may know the way."""
@@ -82,9 +86,22 @@ class ParquetSink:
             raise SinkUnavailableError(f'cannot write answers to "{self.path}": {error}') from error
 
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
-        """Write one folder."""
+        """Write one folder; none where there are no answers."""
         target = f"{self.path}/query_id={query_id}/micro_batch_id={micro_batch_id}"
         answers.write.mode("overwrite").parquet(target)
+        if query_id in self._begun:
+            _discard_if_empty(target)
+        self._begun.add(query_id)
+
+
+def _discard_if_empty(location: str) -> None:
+    """Delete a folder that Spark has written no row into: a file with the schema, and three beside it."""
+    with suppress(OSError, pa.ArrowException):  # only Spark may know the way
+        folder = Storage.reached(location)
+        files = [name for name in folder.names() if name.endswith(".parquet")]
+        paths = [f"{folder.root}/{name}" for name in files]
+        if not any(parquet.read_metadata(path, filesystem=folder.file_system).num_rows for path in paths):
+            folder.delete_folder()
 
 
 @dataclass(frozen=True)

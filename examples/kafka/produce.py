@@ -1,6 +1,6 @@
 """Makes the topics of network.yaml, and sends packets: so many a second, for so many seconds.
 
-python examples/kafka/produce.py ROWS_PER_SECOND SECONDS "$(scripts/kafka.sh connector)"
+python examples/kafka/produce.py ROWS_PER_SECOND SECONDS "$(scripts/jars.sh kafka)"
 """
 
 import sys

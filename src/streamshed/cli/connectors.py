@@ -7,28 +7,31 @@ from typing import TYPE_CHECKING
 import click
 
 from streamshed.network.model.kafka_source import KafkaSource
+from streamshed.network.run.run_settings import CONSOLE
 
 if TYPE_CHECKING:
     from streamshed.network.model.network import QueryNetwork
 
 jars_option = click.option(
     "--jars",
-    help="Jars of connectors, with commas between them.  [default: Kafka's connector is fetched where it is needed]",
+    help="Jars of connectors, with commas between them.  [default: connectors are fetched where they are needed]",
 )
 
 
-def connector_options(network: QueryNetwork, jars: str | None, *, sends: bool = False) -> dict[str, str]:
+def connector_options(network: QueryNetwork, jars: str | None, *, sink: str = CONSOLE) -> dict[str, str]:
     """Return the settings that bring a session its connectors.
 
     Args:
         network: What is to run.
-        jars: Those that the user names; None: that of Kafka is fetched where it is needed.
-        sends: Whether answers go to a topic.
+        jars: Those that the user names; None: they are fetched where they are needed.
+        sink: The kind of the sink.
     """
-    if jars is not None:
-        return {"spark.jars": jars}
-    if not sends and not any(isinstance(stream.source, KafkaSource) for stream in network.all_streams):
+    reads_topics = any(isinstance(stream.source, KafkaSource) for stream in network.all_streams)
+    names = {sink, "kafka"} if reads_topics else {sink}
+    if jars is None and names == {CONSOLE}:
         return {}
-    from streamshed.spark.common.connector import connector_package
+    from streamshed.spark.common.connector import DELTA, KAFKA, connector_settings
 
-    return {"spark.jars.packages": connector_package()}
+    needed = [connector for connector in (KAFKA, DELTA) if connector.name in names]
+    named = {} if jars is None else {"spark.jars": jars}
+    return named | connector_settings(needed, are_there=jars is not None)

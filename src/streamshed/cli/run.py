@@ -17,7 +17,8 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 @click.option(
     "--sink",
     type=SINK,
-    help="Where answers go: console, parquet:FOLDER, memory:NAME or kafka:TOPIC@HOST:PORT.  [default: console]",
+    help="Where answers go: console, parquet:FOLDER, delta:FOLDER, memory:NAME or kafka:TOPIC@HOST:PORT."
+    "  [default: console]",
 )
 @click.option(
     "--predictions", help="A folder for predictions of windows that were dropped; answers must go to Parquet."

@@ -26,7 +26,7 @@ from streamshed.dashboard.watch import shown, watch
 from streamshed.errors import SinkUnavailableError
 from streamshed.network.document.document import Language, document_in_yaml, document_text, parse_network
 from streamshed.network.model.source_folder import require_folder
-from streamshed.network.run.run_settings import CONSOLE, KAFKA, RunSettings
+from streamshed.network.run.run_settings import CONSOLE, RunSettings
 from streamshed.network.words.wording import count_text, share_text
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def run_document(request: RunRequest) -> ExitCode:
     if settings.predictions is not None:
         predicted_in_runs(parsed.network)
     name, place = f"streamshed {request.file.name}", request.place
-    jars = connector_options(parsed.network, place.jars, sends=settings.sink.kind == KAFKA)
+    jars = connector_options(parsed.network, place.jars, sink=settings.sink.kind)
     with (
         session(name, cores=place.cores, memory=place.memory, master=place.master, options=jars) as spark,
         _checkpoint(settings) as checkpoint,
@@ -229,6 +229,8 @@ def _sink(settings: RunSettings, network: QueryNetwork) -> Sink:
             return spark.parquet_sink(place)
         case "memory":
             return spark.memory_sink(place)
+        case "delta":
+            return spark.delta_sink(place)
         case "kafka":
             return spark.kafka_sink(place, settings.sink.servers, options=dict(settings.sink.options))
     return spark.console_sink()

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from streamshed.spark.bounded import answers
     from streamshed.spark.cluster.session import local_session
     from streamshed.spark.run import Run
+    from streamshed.spark.sinks.delta_sink import delta_sink
     from streamshed.spark.sinks.kafka_sink import kafka_sink
     from streamshed.spark.sinks.predicted_gaps import predictions
     from streamshed.spark.sinks.prediction_sink import predicting_sink
@@ -27,6 +28,7 @@ _MODULES = {
     "Run": "run",
     "answers": "bounded",
     "console_sink": "sinks.sinks",
+    "delta_sink": "sinks.delta_sink",
     "each_micro_batch": "sinks.sinks",
     "kafka_sink": "sinks.kafka_sink",
     "local_session": "cluster.session",
@@ -43,6 +45,7 @@ __all__ = [
     "Run",
     "answers",
     "console_sink",
+    "delta_sink",
     "each_micro_batch",
     "kafka_sink",
     "local_session",

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-_SCRIPT = Path(__file__).parents[3] / "scripts" / "kafka.sh"
+_SCRIPTS = Path(__file__).parents[3] / "scripts"
 _UNAVAILABLE = 69
 
 
-def kafka_script(*arguments: str) -> str:
-    """Run the script, and return what it prints; without Maven the test is skipped."""
-    done = subprocess.run(["bash", str(_SCRIPT), *arguments], capture_output=True, text=True, check=False)
+def script(name: str, *arguments: str) -> str:
+    """Run a script, and return what it prints; without Maven the test is skipped."""
+    done = subprocess.run(["bash", str(_SCRIPTS / name), *arguments], capture_output=True, text=True, check=False)
     if done.returncode == _UNAVAILABLE:
         pytest.skip(f"a test with a real broker: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
@@ -28,11 +28,12 @@ def kafka_script(*arguments: str) -> str:
 @contextmanager
 def running_broker(folder: Path) -> Iterator[str]:
     """Run a broker, and tell its address."""
-    kafka_script("connector")
+    for connector in ("kafka", "delta"):
+        script("jars.sh", connector)
     try:
-        yield kafka_script("start", str(folder), str(_free_port()))
+        yield script("kafka.sh", "start", str(folder), str(_free_port()))
     finally:
-        kafka_script("stop", str(folder))
+        script("kafka.sh", "stop", str(folder))
 
 
 def _free_port() -> int:

@@ -15,10 +15,12 @@ from pyspark.sql import DataFrame
 
 import streamshed as ss
 from streamshed.network.model.network import QueryNetwork
+from streamshed.spark.common.connector import DELTA, KAFKA, connector_settings
+from streamshed.spark.sinks.delta_sink import delta_sink
 from streamshed.spark.sinks.kafka_sink import kafka_sink
 from tests.spark.budget import note_all_starts
 from tests.spark.harness import PATIENCE_SECONDS, QUICK
-from tests.spark.kafka.broker import Topics, kafka_script
+from tests.spark.kafka.broker import Topics, script
 from tests.spark.sessions import session_for_tests
 
 TOPIC, ANSWERS = "packets", "answers"
@@ -91,15 +93,18 @@ def network_over(servers: str) -> QueryNetwork:
 
 
 class Sink:
-    """Writes answers, to a topic and to files, and lets the next step come; between both it may kill the process."""
+    """Writes answers to a topic, a table and files, and lets the next step come; it may kill the process in between."""
 
     def __init__(self, folder: Path, topics: Topics, servers: str, *, steps: list[int], kills: bool) -> None:
         self._folder, self._topics, self._steps, self._kills = folder, topics, steps, kills
         self._sink = kafka_sink(ANSWERS, servers)
         self._sink.check()
+        self._table = delta_sink(folder / "table", partition_by=("query",))
+        self._table.check()
 
     def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
         self._sink.write(answers, "", micro_batch_id)
+        self._table.write(answers, "a", micro_batch_id)
         if self._kills and micro_batch_id == KILLED_IN + 1:
             os.kill(os.getpid(), signal.SIGKILL)
         answers.write.mode("overwrite").parquet(str(self._folder / "answers" / f"{micro_batch_id:03}"))
@@ -115,7 +120,9 @@ def main() -> None:
     """Run one of two processes: the arguments are which, the folder and the broker."""
     note_all_starts()
     which, folder, servers = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
-    spark = session_for_tests(options={"spark.jars": kafka_script("connector")})
+    jars = ",".join(script("jars.sh", connector) for connector in ("kafka", "delta"))
+    options = connector_settings([KAFKA, DELTA], are_there=True)
+    spark = session_for_tests(options={"spark.jars": jars} | options)
     topics = Topics(spark, servers)
     if which == "first":
         topics.create(TOPIC, partitions_in(0))
@@ -136,6 +143,7 @@ def main() -> None:
     outcome = {"drained": drained, "unreadable_rows": status.unreadable_rows, "lost_rows": status.lost_rows}
     (folder / "outcome.json").write_text(json.dumps(outcome | {"exception": str(run.exception or "")}))
     records = spark.read.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", ANSWERS).load()
+    spark.read.format("delta").load(str(folder / "table")).write.parquet(str(folder / "in_table"))
     records.selectExpr("CAST(key AS string)", "CAST(value AS string)").write.parquet(str(folder / "records"))
     topics.close()
 

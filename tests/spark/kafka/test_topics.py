@@ -49,12 +49,14 @@ class Course:
         checkpoint: Spark's.
         records: Keys and values of the topic that answers were sent to, from JSON.
         outcome: What the second process says.
+        in_table: Rows of the table that answers were written to.
     """
 
     answers: list[dict[str, Any]]
     records: list[tuple[str, dict[str, Any]]]
     checkpoint: Storage
     outcome: Mapping[str, Any]
+    in_table: list[dict[str, Any]]
 
     def of(self, query: str, aggregate: str) -> dict[tuple[datetime, tuple[str, ...]], dict[str, Any]]:
         """The answers of an aggregate, by window and key; none is there twice."""
@@ -77,6 +79,7 @@ def course(servers: str, tmp_path_factory: pytest.TempPathFactory) -> Course:
         [(record["key"], json.loads(record["value"])) for record in records],
         Storage.at(str(folder / "checkpoint" / "time" / "spark")),
         outcome,
+        ds.dataset(str(folder / "in_table")).to_table().to_pylist(),
     )
 
 
@@ -178,6 +181,18 @@ def test_answers_sent_to_a_topic_are_there_once_for_each_key(course: Course) -> 
     assert len(by_key) == len(course.answers) < len(course.records)
     assert all(value == by_key[key] for key, value in course.records)
     assert sorted(map(repr, map(_as_json, course.answers))) == sorted(map(repr, by_key.values()))
+
+
+def test_answers_in_a_table_are_there_once_though_the_process_was_killed_behind_it(course: Course) -> None:
+    assert sorted(map(_as_text, course.in_table)) == sorted(map(_as_text, course.answers))
+    assert {row["query_id"] for row in course.in_table} == {"a"}
+
+
+def _as_text(answer: Mapping[str, Any]) -> str:
+    """An answer without the ids that a table adds, its times as UTC."""
+    values = {name: value for name, value in answer.items() if name not in {"query_id", "micro_batch_id"}}
+    times = {name: value for name, value in values.items() if isinstance(value, datetime)}
+    return str(sorted((values | {name: time.isoformat()[:19] for name, time in times.items()}).items()))
 
 
 def _as_json(answer: Mapping[str, Any]) -> dict[str, Any]:

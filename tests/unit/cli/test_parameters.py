@@ -42,5 +42,5 @@ def test_sinks(text: str, sink: SinkSettings) -> None:
 
 @pytest.mark.parametrize("text", ["", "parquet", "parquet:", "console:x", "kafka:topic"])
 def test_other_sinks_are_refused(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="expected console, parquet:FOLDER, memory:NAME or kafka:"):
+    with pytest.raises(click.BadParameter, match="expected console, parquet:FOLDER, delta:FOLDER, memory:NAME or"):
         SINK.convert(text, None, None)

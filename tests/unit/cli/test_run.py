@@ -13,7 +13,7 @@ from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import JavaUnavailableError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.run_settings import SinkSettings
-from streamshed.spark.common.connector import connector_package
+from streamshed.spark.common.connector import DELTA, KAFKA, connector_settings
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.operators import expression_checker
 from streamshed.spark.sinks.prediction_sink import PredictionSink
@@ -234,7 +234,8 @@ def test_the_micro_batch_that_ends_a_run_is_told_too(document: Path) -> None:
     ("more", "options"),
     [
         ((), {}),
-        (("--sink", "kafka:answers@127.0.0.1:1"), {"spark.jars.packages": connector_package()}),
+        (("--sink", "kafka:answers@127.0.0.1:1"), connector_settings([KAFKA])),
+        (("--sink", "delta:out/table"), connector_settings([DELTA])),
         (("--sink", "kafka:answers@127.0.0.1:1", "--jars", "a.jar"), {"spark.jars": "a.jar"}),
     ],
 )

@@ -53,7 +53,7 @@ class PositiveNumberType(click.ParamType[float]):
 
 
 class SinkType(click.ParamType[SinkSettings]):
-    """Where answers go: `console`, `parquet:FOLDER`, `memory:NAME` or `kafka:TOPIC@HOST:PORT`."""
+    """Where answers go: `console`, `parquet:FOLDER`, `delta:FOLDER`, `memory:NAME` or `kafka:TOPIC@HOST:PORT`."""
 
     name = "sink"
 
@@ -66,9 +66,8 @@ class SinkType(click.ParamType[SinkSettings]):
         try:
             return SinkSettings(kind, topic, servers)
         except InvalidNetworkError:
-            return self.fail(
-                f"expected console, parquet:FOLDER, memory:NAME or kafka:TOPIC@HOST:PORT, got {value!r}", param, ctx
-            )
+            kinds = "console, parquet:FOLDER, delta:FOLDER, memory:NAME or kafka:TOPIC@HOST:PORT"
+            return self.fail(f"expected {kinds}, got {value!r}", param, ctx)
 
 
 class WorkersType(click.ParamType[tuple[int, int]]):

@@ -17,7 +17,7 @@ from streamshed.network.run.prediction_settings import (
     PREDICTION_METHODS,
     PredictionSettings,
 )
-from streamshed.network.run.run_settings import CONSOLE, KAFKA, MEMORY, PARQUET, RunSettings, SinkSettings
+from streamshed.network.run.run_settings import CONSOLE, DELTA, KAFKA, MEMORY, PARQUET, RunSettings, SinkSettings
 from streamshed.network.run.setting import Setting, settings_of
 from streamshed.network.words.document_problem import Place, problems_of
 from streamshed.network.words.given import given_options
@@ -49,6 +49,11 @@ PREDICTIONS: Schema = mapping(
 SINKS: Mapping[str, Schema] = {
     CONSOLE: {"type": "string", "const": CONSOLE, "description": "Answers are printed."},
     PARQUET: mapping("Answers are written as Parquet.", {PARQUET: text(f"The folder; {_FOLDER}")}, PARQUET),
+    DELTA: mapping(
+        "Answers go to a table of Delta Lake, each micro-batch one transaction.",
+        {DELTA: text(f"The table's folder; {_FOLDER}")},
+        DELTA,
+    ),
     MEMORY: mapping("Answers are kept in memory, for tests.", {MEMORY: text("The name of the table.")}, MEMORY),
     KAFKA: mapping(
         "Answers are sent to a topic of a Kafka cluster.",
@@ -140,6 +145,8 @@ def _sink(sink: object, folder: Path) -> SinkSettings:
     match sink:
         case {"parquet": str(path)}:
             return SinkSettings(PARQUET, path_in(folder, path))
+        case {"delta": str(path)}:
+            return SinkSettings(DELTA, path_in(folder, path))
         case {"memory": str(name)}:
             return SinkSettings(MEMORY, name)
         case {"kafka": str(topic), "servers": str(servers), **rest}:

@@ -12,8 +12,8 @@ from streamshed.network.run.setting import setting
 from streamshed.network.run.settings import Settings
 from streamshed.network.words.schema_forms import reference
 
-CONSOLE, PARQUET, MEMORY, KAFKA = "console", "parquet", "memory", "kafka"
-SINK_KINDS = (CONSOLE, PARQUET, MEMORY, KAFKA)
+CONSOLE, PARQUET, DELTA, MEMORY, KAFKA = "console", "parquet", "delta", "memory", "kafka"
+SINK_KINDS = (CONSOLE, PARQUET, DELTA, MEMORY, KAFKA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,9 @@ class SinkSettings:
     """Where answers go.
 
     Attributes:
-        kind: One of `SINK_KINDS`: they are printed, written as Parquet, kept in memory, or sent to a topic.
-        place: The folder of "parquet", the table of "memory", the topic of "kafka".
+        kind: One of `SINK_KINDS`: they are printed, written as Parquet or to a table of Delta Lake, kept in
+            memory, or sent to a topic.
+        place: The folder of "parquet" and "delta", the table of "memory", the topic of "kafka".
         servers: Of "kafka", where the cluster is found.
         options: Of "kafka", options of Spark's connector, sorted by name.
 
@@ -39,7 +40,7 @@ class SinkSettings:
         if self.kind not in SINK_KINDS:
             raise InvalidNetworkError(unknown_name("sink", self.kind, SINK_KINDS))
         if bool(self.place) is (self.kind == CONSOLE):
-            says = "a sink is console, parquet and its folder, memory and its table, or kafka and its topic"
+            says = "a sink is console, parquet or delta and its folder, memory and its table, or kafka and its topic"
             raise InvalidNetworkError(Problem(says))
         if bool(self.servers) is not (self.kind == KAFKA) or (self.options and self.kind != KAFKA):
             raise InvalidNetworkError(Problem("a sink has servers, and options, where it is kafka"))
@@ -65,7 +66,8 @@ class RunSettings(Settings):
     )
     sink: SinkSettings = setting(
         SinkSettings(),
-        "Where answers go: `console`, {parquet: folder}, {memory: table} or {kafka: topic, servers: address}.",
+        "Where answers go: `console`, {parquet: folder}, {delta: folder}, {memory: table} or {kafka: topic, servers:"
+        " address}.",
         forms.instance(SinkSettings, {"oneOf": [reference(f"{kind}_sink") for kind in SINK_KINDS], "default": CONSOLE}),
     )
     predictions: PredictionSettings | None = setting(

@@ -1,44 +1,106 @@
-"""Spark's connector to Kafka, which PySpark does not bring: what it is called, and what to do where it is missing."""
+"""Connectors that PySpark does not bring: what they are called, and what to do where one is missing."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import pyspark
 from pyspark.errors import AnalysisException
 
 from streamshed.errors import SourceUnavailableError
 
-LATEST_SERVED = "4.2.0"
-"""The latest release of the connector that is served; it works with the releases of Spark after it, too."""
+_PACKAGES = "spark.jars.packages"
 
 
-def connector_package(spark_version: str = pyspark.__version__) -> str:
-    """Return the connector's coordinates for a release of Spark, as `spark.jars.packages` takes them.
+@dataclass(frozen=True)
+class Connector:
+    """A connector.
+
+    Attributes:
+        name: What Spark calls its format.
+        title: What people call it.
+        artifact: Its coordinates without the version.
+        versions: Its version by release of Spark; later releases take the last one.
+        settings: What a session needs beside it.
+        page: Its page of documentation.
+    """
+
+    name: str
+    title: str
+    artifact: str
+    versions: Mapping[str, str]
+    page: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def package(self, spark_version: str = pyspark.__version__) -> str:
+        """Return its coordinates for a release of Spark, as `spark.jars.packages` takes them.
+
+        Example:
+            >>> KAFKA.package("4.3.0"), DELTA.package("4.2.0")
+            ('org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0', 'io.delta:delta-spark_2.13:4.4.0')
+        """
+        fitting = [release for release in self.versions if _numbers(release) <= _numbers(spark_version)]
+        release = max(fitting or self.versions, key=_numbers)
+        return f"{self.artifact}:{self.versions[release]}"
+
+    def refused(self, error: AnalysisException, label: str) -> Exception:
+        """Return the error that says what to do, if the session lacks it; else the same one.
+
+        Args:
+            error: Spark's.
+            label: What was to be read or written.
+        """
+        lacks = ("DATA_SOURCE_NOT_FOUND", f"Failed to find data source: {self.name}")
+        return self.missing(label) if any(sign in str(error) for sign in lacks) else error
+
+    def missing(self, label: str) -> SourceUnavailableError:
+        """Return the error that says what to do where a session lacks it.
+
+        Args:
+            label: What was to be read or written.
+        """
+        options = ", ".join(f'"{key}": "{value}"' for key, value in connector_settings([self]).items())
+        return SourceUnavailableError(
+            f"{label}: the session has no connector to {self.title}: start it with local_session(options={{{options}}})"
+            f", or with the same settings of your own session (see docs/{self.page})"
+        )
+
+
+KAFKA = Connector(
+    "kafka", "Kafka", "org.apache.spark:spark-sql-kafka-0-10_2.13", {"4.1": "4.1.0", "4.2": "4.2.0"}, "kafka.md"
+)
+DELTA = Connector(
+    "delta",
+    "Delta Lake",
+    "io.delta:delta-spark_2.13",
+    {"4.2": "4.4.0"},
+    "tables.md",
+    {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    },
+)
+
+
+def connector_settings(connectors: Iterable[Connector], *, are_there: bool = False) -> dict[str, str]:
+    """Return the settings of a session that has connectors.
+
+    Args:
+        connectors: Those that it needs.
+        are_there: Whether their jars are there, and none is fetched.
 
     Example:
-        >>> connector_package("4.2.0"), connector_package("4.3.0")
-        ('org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0', 'org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0')
+        >>> connector_settings([KAFKA])
+        {'spark.jars.packages': 'org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0'}
+        >>> connector_settings([])
+        {}
     """
-    served = min(spark_version, LATEST_SERVED, key=_numbers)
-    return f"org.apache.spark:spark-sql-kafka-0-10_2.13:{served}"
+    needed = list(connectors)
+    fetched = {} if are_there or not needed else {_PACKAGES: ",".join(one.package() for one in needed)}
+    return fetched | {key: value for one in needed for key, value in one.settings.items()}
 
 
 def _numbers(version: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", version)[:3]]
-
-
-def refused_for_connector(error: AnalysisException, label: str) -> Exception:
-    """Return the error that says what to do, if the session lacks the connector; else the same one.
-
-    Args:
-        error: Spark's.
-        label: What was to be read or written.
-    """
-    if "DATA_SOURCE_NOT_FOUND" not in str(error) and "Failed to find data source: kafka" not in str(error):
-        return error
-    return SourceUnavailableError(
-        f"{label}: the session has no connector to Kafka: start it with"
-        f' local_session(options={{"spark.jars.packages": "{connector_package()}"}}), or with the same setting of your'
-        " own session (see docs/kafka.md)"
-    )
+    return [int(number) for number in re.findall(r"\d+", version)[:2]]

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from streamshed.answering.table.answer_schema import ANSWER_SCHEMA, GAP, LATE, ROW
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError, SourceUnavailableError
 from streamshed.network.words.given import given_options, is_filled_text
-from streamshed.spark.common.connector import refused_for_connector
+from streamshed.spark.common.connector import KAFKA
 from streamshed.spark.source.broker import Broker
 
 _KEY = ("kind", "query", "window_start", "window_end", "window_from", "window_until", "key", "aggregate")
@@ -55,7 +55,7 @@ class KafkaSink:
                 "kafka.bootstrap.servers", self.servers
             ).load()
         except AnalysisException as error:
-            raise SinkUnavailableError(str(refused_for_connector(error, self.label))) from error
+            raise SinkUnavailableError(str(KAFKA.refused(error, self.label))) from error
         broker = Broker(spark, self.label, self.servers, dict(self.options))
         try:
             broker.require_topics([self.topic])

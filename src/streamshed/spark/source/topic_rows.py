@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from streamshed.control.rows_to_read import FIRST_ROWS
 from streamshed.network.model.kafka_source import KafkaSource
-from streamshed.spark.common.connector import refused_for_connector
+from streamshed.spark.common.connector import KAFKA
 
 
 def topic_rows(spark: SparkSession, source: KafkaSource) -> DataFrame:
@@ -26,5 +26,5 @@ def topic_rows(spark: SparkSession, source: KafkaSource) -> DataFrame:
     try:
         rows = reader.load()
     except AnalysisException as error:
-        raise refused_for_connector(error, source.label) from error
+        raise KAFKA.refused(error, source.label) from error
     return rows.select(*[F.col(column.name).alias(source.column(column.name)) for column in source.broker_columns])

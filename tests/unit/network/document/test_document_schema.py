@@ -41,6 +41,7 @@ SECTIONS = {
     "elastic": "Run: elastic",
     "feed": "Run: feed",
     "parquet_sink": "Sink: Parquet",
+    "delta_sink": "Sink: Delta",
     "memory_sink": "Sink: memory",
     "kafka_sink": "Sink: Kafka",
     "predictions": "Run: predictions",

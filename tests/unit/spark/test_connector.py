@@ -1,0 +1,42 @@
+"""What a session needs for topics and tables, and what is said where it is missing."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from streamshed.errors import InvalidNetworkError, SourceUnavailableError
+from streamshed.spark import delta_sink
+from streamshed.spark.common.connector import DELTA, KAFKA, Connector, connector_settings
+
+
+@pytest.mark.parametrize(
+    ("connector", "spark", "version"),
+    [(KAFKA, "4.1.1", "4.1.0"), (KAFKA, "4.2.0", "4.2.0"), (KAFKA, "4.3.0", "4.2.0"), (DELTA, "4.2.0", "4.4.0")],
+)
+def test_a_connector_fits_the_release_of_spark(connector: Connector, spark: str, version: str) -> None:
+    assert connector.package(spark).rpartition(":")[2] == version
+
+
+def test_several_are_fetched_together() -> None:
+    settings = connector_settings([KAFKA, DELTA])
+    assert settings["spark.jars.packages"] == f"{KAFKA.package()},{DELTA.package()}"
+    assert settings.keys() - {"spark.jars.packages"} == DELTA.settings.keys()
+    assert connector_settings([KAFKA, DELTA], are_there=True) == DELTA.settings
+
+
+def test_where_it_is_missing_the_way_out_is_told() -> None:
+    error = AnalysisException("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: delta.")
+    refused = DELTA.refused(error, 'the sink delta "out"')
+    assert isinstance(refused, SourceUnavailableError)
+    assert str(refused).startswith('the sink delta "out": the session has no connector to Delta Lake: start it with')
+    assert "io.delta.sql.DeltaSparkSessionExtension" in str(refused)
+    other = AnalysisException("[PATH_NOT_FOUND]")
+    assert DELTA.refused(other, "x") is other
+
+
+def test_a_table_is_a_path_and_partitioned_by_columns_of_answers() -> None:
+    assert delta_sink("out", partition_by=("query",)).partition_by == ("query",)
+    for path, columns, says in [("", (), "a path or a URI"), (5, (), "got 5"), ("out", ("qery",), "no column 'qery'")]:
+        with pytest.raises(InvalidNetworkError, match=says):
+            delta_sink(path, partition_by=columns)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@ import dataclasses
 import inspect
 import json
 import re
+from pathlib import Path
 
 import click
 import pytest
@@ -146,6 +147,22 @@ def test_every_command_and_its_options(name: str) -> None:
         for flag in (*parameter.opts, *parameter.secondary_opts)
     }
     assert documented == options
+
+
+@pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
+def test_every_default_of_an_option_that_is_a_value(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    defaults = {
+        flag: f"{parameter.default:g}" if isinstance(parameter.default, float) else str(parameter.default)
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and isinstance(parameter.default, str | int | float | Path)
+        for flag in parameter.opts
+        if not parameter.is_flag
+    }
+    for option, default, _ in CLI.table(name):
+        for flag in named(option):
+            assert defaults.get(flag, default) in [default, *re.split(", ", default.replace("`", ""))], flag
 
 
 def test_every_benchmark() -> None:

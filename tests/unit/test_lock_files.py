@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PINNED = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)==[\w.]+( ; [\w.' <>=!]+)?")
+PINNED = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)==[\w.!]+( ; [\w.' <>=!]+)?")
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 
 

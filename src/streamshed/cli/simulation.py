@@ -10,6 +10,7 @@ from streamshed.cli.run_overrides import overridden
 from streamshed.cli.simulated_load import SimulatedLoad, read_load
 from streamshed.control.settings import ControlSettings
 from streamshed.dashboard.simulated_network import SimulatedNetwork
+from streamshed.dashboard.wording import seconds_text
 from streamshed.elasticity.deployment import workers_to_deploy
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
@@ -25,6 +26,7 @@ from streamshed.simulator.profiles import LoadCurve, scaled
 from streamshed.simulator.scenario import Scenario, run_scenario
 from streamshed.simulator.virtual_joins import VirtualJoins
 from streamshed.statistics.network_statistics import NetworkStatistics
+from streamshed.traces.errors import InvalidLoadProfileError
 
 _MOST_SHED_THRESHOLD = 0.99
 """A headroom of 1 leaves no room for the threshold of adding workers."""
@@ -52,6 +54,7 @@ class SimulationRequest:
     wrong_by: float
     seed: int
     is_measured: bool
+    costs_are_guessed: bool = False
     initial: int | None = None
     thresholds: Thresholds | None = None
     rows_per_second: float | None = None
@@ -85,10 +88,12 @@ def simulated(
     Raises:
         InvalidElasticityError: Workers or thresholds cannot be.
         InvalidNetworkError: Trigger, latency and headroom do not go together.
-        InvalidLoadProfileError: The load cannot be read.
+        InvalidLoadProfileError: The load cannot be read, or is never at its largest.
         InvalidStatisticsError: No rows come, or what is fixed takes all of the time.
     """
     load = read_load(request.load, time=request.time_column)
+    seconds = load.seconds if request.duration is None else request.duration / 1e6
+    _refuse_without_peak(load, seconds)
     network, run = document.network.foundation, _run(document.run, request)
     times = _times_known(statistics, [stream.name for stream in network.streams], request, load)
     rates = {stream.name: times * statistics.stream(stream.name).rows_per_second for stream in network.streams}
@@ -98,7 +103,6 @@ def simulated(
     read_share = _unsheddable_share(costs, rates, usual) if usual else None
     control = _control_settings(run, request, statistics, costs, read_share=read_share)
     elastic = run.elastic or ElasticSettings()
-    seconds = load.seconds if request.duration is None else request.duration / 1e6
     joins = network_joins(network, statistics, costs, factors=load.factors, times=times)
     fitting = _initial(costs, joins, rates, load, seconds, control, elastic)
     scenario = Scenario(
@@ -119,8 +123,20 @@ def simulated(
         controller=elastic.controller,
         elastic=elastic,
         initial_workers=scenario.cluster.running,
+        costs_are_guessed=request.costs_are_guessed,
         joins=usual,
     )
+
+
+def _refuse_without_peak(load: SimulatedLoad, seconds: float) -> None:
+    """A shape or steps are asked for to see their largest load; of a recording any part may be looked at."""
+    peak_seconds = load.factors.peak_seconds
+    if load.rows_per_second is None and seconds <= peak_seconds:
+        raise InvalidLoadProfileError(
+            f"load {load.name}: it is at its largest after {seconds_text(peak_seconds)}, and the simulation is to last"
+            f" {seconds_text(seconds)}: give a longer --duration or none ({seconds_text(load.seconds)}), or write the"
+            " load in steps, such as 1x:60s,3x:60s"
+        )
 
 
 def _control_settings(

@@ -92,14 +92,13 @@ def simulated(
         InvalidStatisticsError: No rows come, or what is fixed takes all of the time.
     """
     load = read_load(request.load, time=request.time_column)
-    seconds = load.seconds if request.duration is None else request.duration / 1e6
-    _refuse_without_peak(load, seconds)
+    seconds = _seconds_with_peak(load, request.duration)
     network, run = document.network.foundation, _run(document.run, request)
-    times = _times_known(statistics, [stream.name for stream in network.streams], request, load)
-    rates = {stream.name: times * statistics.stream(stream.name).rows_per_second for stream in network.streams}
-    trigger_seconds = run.trigger_seconds
-    costs = network_costs(network, statistics, trigger_interval_seconds=trigger_seconds, noise_deviation=request.noise)
-    usual = usual_joins(network, statistics, costs, times=times, interval_seconds=trigger_seconds)
+    interval, names = run.trigger_seconds, [stream.name for stream in network.streams]
+    times = _times_known(statistics, names, request, load)
+    rates = {name: times * statistics.stream(name).rows_per_second for name in names}
+    costs = network_costs(network, statistics, trigger_interval_seconds=interval, noise_deviation=request.noise)
+    usual = usual_joins(network, statistics, costs, times=times, interval_seconds=interval)
     read_share = _unsheddable_share(costs, rates, usual) if usual else None
     control = _control_settings(run, request, statistics, costs, read_share=read_share)
     elastic = run.elastic or ElasticSettings()
@@ -128,8 +127,9 @@ def simulated(
     )
 
 
-def _refuse_without_peak(load: SimulatedLoad, seconds: float) -> None:
-    """A shape or steps are asked for to see their largest load; of a recording any part may be looked at."""
+def _seconds_with_peak(load: SimulatedLoad, duration: int | None) -> float:
+    """How long to simulate, so that shapes and steps are at their largest; of a recording any part may be looked at."""
+    seconds = load.seconds if duration is None else duration / 1e6
     peak_seconds = load.factors.peak_seconds
     if load.rows_per_second is None and seconds <= peak_seconds:
         raise InvalidLoadProfileError(
@@ -137,6 +137,7 @@ def _refuse_without_peak(load: SimulatedLoad, seconds: float) -> None:
             f" {seconds_text(seconds)}: give a longer --duration or none ({seconds_text(load.seconds)}), or write the"
             " load in steps, such as 1x:60s,3x:60s"
         )
+    return seconds
 
 
 def _control_settings(

@@ -99,8 +99,7 @@ def simulated(
     rates = {name: times * statistics.stream(name).rows_per_second for name in names}
     costs = network_costs(network, statistics, trigger_interval_seconds=interval, noise_deviation=request.noise)
     usual = usual_joins(network, statistics, costs, times=times, interval_seconds=interval)
-    read_share = _unsheddable_share(costs, rates, usual) if usual else None
-    control = _control_settings(run, request, statistics, costs, read_share=read_share)
+    control = _control_settings(run, request, statistics, costs, read_share=_unsheddable_share(costs, rates, usual))
     elastic = run.elastic or ElasticSettings()
     joins = network_joins(network, statistics, costs, factors=load.factors, times=times)
     fitting = _initial(costs, joins, rates, load, seconds, control, elastic)
@@ -210,8 +209,10 @@ def _times_known(
     return target_rows_per_second / total
 
 
-def _unsheddable_share(costs: TrueCosts, rates: Mapping[str, float], joins: Sequence[UsualJoin]) -> float:
-    """The share that nothing can save of what rows and joins cost at 1×."""
+def _unsheddable_share(costs: TrueCosts, rates: Mapping[str, float], joins: Sequence[UsualJoin]) -> float | None:
+    """The share that nothing can save of what rows and joins cost at 1×; None: there are no joins."""
+    if not joins:
+        return None
     whole = sum(rate * costs.rows[name].whole_seconds for name, rate in rates.items())
     sheddable = sum(rate * costs.rows[name].work_seconds for name, rate in rates.items())
     whole += sum(join.full_seconds_per_second for join in joins)

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from streamshed.dashboard.metrics import METRICS, MetricKind
@@ -179,6 +180,14 @@ def test_the_alerts_do_what_they_say(arguments: tuple[str, ...]) -> None:
     tool = needs("promtool")
     checked = subprocess.run([tool, *arguments], cwd=MONITORING, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_each_alert_is_seen_to_sound_and_to_be_silent() -> None:
+    rules = yaml.safe_load((MONITORING / "alerts.yml").read_text())["groups"][0]["rules"]
+    (tests,) = yaml.safe_load((MONITORING / "alerts_test.yml").read_text())["tests"]
+    sounding = {case["alertname"] for case in tests["alert_rule_test"] if case.get("exp_alerts")}
+    silent = {case["alertname"] for case in tests["alert_rule_test"] if not case.get("exp_alerts")}
+    assert sounding == silent == {rule["alert"] for rule in rules if "alert" in rule}
 
 
 def test_alerts_rest_on_metrics_that_there_are() -> None:

@@ -64,9 +64,7 @@ def draw_network(explanation: Explanation, *, costs_are_guessed: bool = False) -
     for row, step in enumerate(steps):
         box = _draw_box(axes, step, row, is_guessed=costs_are_guessed and not step.is_measured)
         if step.address is None and step.name in outlooks:
-            error = _error(outlooks[step.name])
-            beside = {"xycoords": box, "xytext": (10, 0), "textcoords": "offset points", "va": "center"}
-            axes.annotate(error, (1, 0.5), fontsize=9, color=GRAY, **beside)
+            _write_beside(axes, box, _error(outlooks[step.name]))
     legend = [*_LEGEND, _GUESSED] if costs_are_guessed else _LEGEND
     figure.legend(handles=legend, loc="outside lower center", ncols=len(legend), fontsize=9, frameon=False)
     return figure
@@ -100,6 +98,19 @@ def _error(outlook: Outlook) -> str:
     if outlook.is_joined_in_part:
         return "error unknown"
     return "exact" if outlook.effective_sampling_rate >= 1 else f"± {share_text(outlook.expected_error)}"
+
+
+def _write_beside(axes: Axes, box: Text, text: str) -> None:
+    axes.annotate(
+        text,
+        (1, 0.5),
+        xycoords=box,
+        xytext=(10, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=9,
+        color=GRAY,
+    )
 
 
 def _edges(steps: Sequence[Step]) -> Iterator[tuple[int, int]]:

@@ -163,7 +163,7 @@ def settings_of(path: Path, **options: Any) -> ElasticSettings:
     """What is simulated, by what stands in a document and what the command line says."""
     document = load_network(path)
     known = statistics_for(document.network.foundation, None)
-    asked = dict.fromkeys(("workers", "controller", "start")) | options
+    asked: dict[str, Any] = dict.fromkeys(("workers", "controller", "start")) | options
     request = SimulationRequest(
         load="1x:10s",
         shed=True,

@@ -1,7 +1,7 @@
 # Every target does its own set-up. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-thorough test-pure test-spark test-elastic test-versions lint format bench lock clean
+.PHONY: help setup demo test test-thorough test-pure test-spark test-elastic test-versions lint format bench docs lock clean
 
 # Leftovers of the caller's shell would put other packages, another Spark or another Python under ours.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
@@ -66,12 +66,16 @@ bench: setup ## run the benchmarks; BENCHMARKS="burst" chooses, QUICK=1 shortens
 		$(BIN)/streamshed bench $$name $(BENCH_OPTIONS) --json $(BENCH_FOLDER)/$$name.json; \
 	done
 
+docs: ## make the documentation a site with search and an API reference: out/site/index.html
+	@bash scripts/docs.sh
+
 lock: ## renew the lock files from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo 'make lock needs uv: pipx install uv' >&2; exit 1; }
 	$(UV_COMPILE) --group build --output-file requirements-build.lock
+	$(UV_COMPILE) --group docs --output-file requirements-docs.lock
 	$(UV_COMPILE) --group dev --output-file requirements.lock pyproject.toml
 
 clean: ## remove the environment, caches and outputs
-	rm -rf .venv .venv-pyspark-* .venv.lock .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis out build dist
+	rm -rf .venv .venv-docs .venv-pyspark-* .venv.lock .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis out build dist
 	rm -rf spark-warehouse artifacts metastore_db derby.log src/*.egg-info benchmarks/*.egg-info benchmarks/build
 	find src benchmarks tests -type d -name __pycache__ -prune -exec rm -rf {} +

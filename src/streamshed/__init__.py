@@ -15,6 +15,7 @@ from streamshed.network.terms.join_condition import inner_product, overlap, pair
 
 if TYPE_CHECKING:
     from streamshed.dashboard.metrics_server import MetricsServer
+    from streamshed.dashboard.run_traces import RunTraces
     from streamshed.elasticity.settings import ElasticSettings
     from streamshed.elasticity.thresholds import Thresholds
     from streamshed.elasticity.workers import WorkerLimits
@@ -31,6 +32,7 @@ _LATER = {
     "LoadPrior": "network.run.load_prior",
     "MetricsServer": "dashboard.metrics_server",
     "NetworkStatistics": "statistics.network_statistics",
+    "RunTraces": "dashboard.run_traces",
     "Thresholds": "elasticity.thresholds",
     "WorkerLimits": "elasticity.workers",
     "load_network": "network.document.document",
@@ -46,6 +48,7 @@ __all__ = [
     "NetworkStatistics",
     "Query",
     "QueryNetwork",
+    "RunTraces",
     "Stream",
     "StreamshedError",
     "Thresholds",

@@ -28,7 +28,7 @@ class StreamshedError(Exception):
 class Problem(str):
     """One thing that is wrong: data, which reads as its sentence.
 
-    Args:
+    Attributes:
         says: What is wrong, and what was expected.
         element: The part that is wrong, by the keys that a document has for it, such as "parse.schema".
         subject: What has that part, such as 'stream "packets"'.

@@ -62,7 +62,7 @@ def test_a_run_tells_of_its_micro_batches_and_stops_when_asked(document: Path, n
 
 def test_queries_come_while_it_runs(document: Path) -> None:
     checkpoint = document.with_name("checkpoint")
-    process = started(document, "--json", "--checkpoint", str(checkpoint))
+    process = started(document, "--json", "--log", "json", "--traces", "--checkpoint", str(checkpoint))
     assert process.stdout
     first = json.loads(process.stdout.readline())
     more = document.with_name("more.yaml")
@@ -75,7 +75,10 @@ def test_queries_come_while_it_runs(document: Path) -> None:
     assert listed.output == "bytes\nn\n"
     process.send_signal(signal.SIGINT)
     rest, errors = process.communicate()
-    assert (process.returncode, errors) == (ExitCode.DONE, "")
+    assert process.returncode == ExitCode.DONE
+    log = [json.loads(line) for line in errors.splitlines()]
+    assert {(line["level"], line["logger"]) for line in log} == {("INFO", "streamshed.decisions")}
+    assert log[0]["changes"]["reason"][0] == "starting"
     statuses = [first, *map(json.loads, rest.splitlines())]
     assert [status["micro_batch_id"] for status in statuses] == list(range(len(statuses)))
     assert statuses[0]["offered_rows"] == 60

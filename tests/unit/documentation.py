@@ -34,9 +34,13 @@ class Page:
     def links(self) -> list[str]:
         return [link for link in _LINK.findall(self.prose) if "://" not in link]
 
+    @property
+    def blocks(self) -> list[tuple[str, str]]:
+        """Language and text of each block of code; those in lists come last."""
+        return [*_CODE_BLOCK.findall(self.text), *_INDENTED_BLOCK.findall(self.text)]
+
     def code(self, language: str) -> list[str]:
-        blocks = [*_CODE_BLOCK.findall(self.text), *_INDENTED_BLOCK.findall(self.text)]
-        return [code for found, code in blocks if found == language]
+        return [code for block_language, code in self.blocks if block_language == language]
 
     def section(self, title: str) -> str:
         """The text below a heading, up to the next one."""
@@ -48,13 +52,19 @@ class Page:
         """The cells of a table below a heading, without its head."""
         return tables(self.section(title))[number]
 
+    def rows(self, title: str) -> list[list[str]]:
+        """The cells of the first table below a heading; none where there is no table."""
+        return next(iter(tables(self.section(title))), [])
+
 
 def page(path: str) -> Page:
     return Page(ROOT / path)
 
 
 def pages() -> list[Page]:
-    return [Page(path) for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])]
+    return [
+        Page(path) for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
+    ]
 
 
 def tables(text: str) -> list[list[list[str]]]:

@@ -3,6 +3,7 @@ import dataclasses
 import inspect
 import json
 import re
+from pathlib import Path
 
 import click
 import pytest
@@ -135,10 +136,7 @@ def test_every_clamp_of_the_guard() -> None:
 
 @pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
 def test_every_command_and_its_options(name: str) -> None:
-    has_table = "|" in CLI.section(name)
-    documented = (
-        {option for names in first_names(CLI.table(name)) for option in names.split("/")} if has_table else set()
-    )
+    documented = {option for names in first_names(CLI.rows(name)) for option in names.split("/")}
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
     commands = command.commands.values() if isinstance(command, click.Group) else [command]
@@ -150,6 +148,22 @@ def test_every_command_and_its_options(name: str) -> None:
         for flag in (*parameter.opts, *parameter.secondary_opts)
     }
     assert documented == options
+
+
+@pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
+def test_every_default_of_an_option_that_is_a_value(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    defaults = {
+        flag: f"{parameter.default:g}" if isinstance(parameter.default, float) else str(parameter.default)
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and isinstance(parameter.default, str | int | float | Path)
+        for flag in parameter.opts
+        if not parameter.is_flag
+    }
+    for option, default, _ in CLI.rows(name):
+        for flag in named(option):
+            assert defaults.get(flag, default) in [default, *re.split(", ", default.replace("`", ""))], flag
 
 
 def test_every_benchmark() -> None:

@@ -1,5 +1,6 @@
 import re
 import shlex
+from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock, create_autospec
 
@@ -77,7 +78,9 @@ def test_the_commands_shown_exist(shown: Page) -> None:
             given = [argument.partition("=")[0] for argument in arguments if "=" in argument]
             assert set(given) <= set(variables)
             assert {argument for argument in arguments if "=" not in argument} <= set(targets)
-        elif program == "streamshed":
+        elif program.startswith("scripts/"):
+            assert (ROOT / program).exists()
+        elif Path(program).name == "streamshed":
             name, *options = arguments
             command = cli.get_command(click.Context(cli), name)
             assert command is not None

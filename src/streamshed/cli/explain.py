@@ -62,6 +62,7 @@ def explain(
         document.run.predictions,
         workers_by(network_statistics, foundation, replace(run, elastic=document.run.elastic)),
         row_ways(foundation),
+        costs_are_guessed=file_of(run, statistics) is None,
     )
     if picture is not None:
         explained.draw(picture)

@@ -7,6 +7,7 @@ import click
 
 from streamshed.cli.connectors import jars_option
 from streamshed.cli.terminal.exit_code import ExitCode
+from streamshed.cli.terminal.logs import LogForm
 from streamshed.cli.terminal.parameters import ADDRESS, DURATION, SINK, WORKERS
 from streamshed.cli.terminal.setting_options import setting_options
 from streamshed.elasticity.controller_names import CONTROLLER_NAMES
@@ -37,6 +38,12 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 @click.option("--memory", default="4g", show_default=True, help="Memory of Spark's driver.")
 @click.option("--page", type=ADDRESS, help="Show the run as a page at this HOST:PORT, such as 127.0.0.1:8765.")
 @click.option("--metrics", type=ADDRESS, help="Tell Prometheus metrics at this HOST:PORT, such as 127.0.0.1:9464.")
+@click.option("--traces", is_flag=True, help="Tell OpenTelemetry a span per micro-batch, with its steps.")
+@click.option(
+    "--log",
+    type=click.Choice([form.value for form in LogForm]),
+    help="Log to standard error what decisions change, as text or as lines of JSON, in the place of the live view.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the state after each micro-batch as one line of JSON.")
 def run(  # noqa: PLR0913 - one for each option
     *,
@@ -47,6 +54,8 @@ def run(  # noqa: PLR0913 - one for each option
     memory: str,
     page: tuple[str, int] | None,
     metrics: tuple[str, int] | None,
+    traces: bool,
+    log: str | None,
     jars: str | None,
     as_json: bool,
     **settings: Any,
@@ -64,6 +73,8 @@ def run(  # noqa: PLR0913 - one for each option
         place=RunPlace(master=master, cores=cores, memory=memory, jars=jars),
         page=page,
         metrics=metrics,
+        traces=traces,
+        log=None if log is None else LogForm(log),
         as_json=as_json,
     )
     return run_document(request)

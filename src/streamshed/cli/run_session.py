@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -19,9 +20,10 @@ from streamshed.cli.spark_session import session
 from streamshed.cli.terminal.consoles import message_console, waiting
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.cli.terminal.failure import RunFailedError, failure_text
+from streamshed.cli.terminal.logs import LogForm, logging_to_standard_error
 from streamshed.cli.terminal.stopping import Stopping
 from streamshed.cli.told_costs import prior_by
-from streamshed.dashboard.views import JsonView, LogView, TerminalView, View
+from streamshed.dashboard.views import JsonView, LogView, NoView, TerminalView, View
 from streamshed.dashboard.watch import shown, watch
 from streamshed.errors import SinkUnavailableError
 from streamshed.network.document.document import Language, document_in_yaml, document_text, parse_network
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
     from streamshed.network.model.network import QueryNetwork
     from streamshed.spark.run import Run
     from streamshed.spark.sinks.sinks import Sink
+
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +72,8 @@ class RunRequest:
         place: Where it runs.
         page: Where the run is shown as a page: host and port; None: nowhere.
         metrics: Where Prometheus is told metrics: host and port; None: nowhere.
+        traces: Whether OpenTelemetry is told of the micro-batches.
+        log: How the log is written to standard error, in the place of a view; None: it is not.
         as_json: Lines of JSON instead of a live view.
     """
 
@@ -76,6 +83,8 @@ class RunRequest:
     place: RunPlace
     page: tuple[str, int] | None
     metrics: tuple[str, int] | None
+    traces: bool
+    log: LogForm | None
     as_json: bool
 
 
@@ -99,6 +108,7 @@ def run_document(request: RunRequest) -> ExitCode:
     name, place = f"streamshed {request.file.name}", request.place
     jars = connector_options(parsed.network, place.jars, sink=settings.sink.kind)
     with (
+        logging_to_standard_error(request.log),
         session(name, cores=place.cores, memory=place.memory, master=place.master, options=jars) as spark,
         _checkpoint(settings) as checkpoint,
     ):
@@ -153,27 +163,39 @@ def _run(
     if failure is not None:
         raise RunFailedError(failure_text(failure)) from failure
     if not request.as_json:
-        message_console().print(_summary(history), soft_wrap=True)
+        _say(request, _summary(history))
     return ExitCode.DONE
 
 
 @contextmanager
 def _faces(request: RunRequest, running: Run, checkpoint: str) -> Iterator[None]:
-    """Show the page and tell metrics meanwhile, where that was asked for."""
+    """Show the page, and tell metrics and traces meanwhile, where that was asked for."""
     with ExitStack() as faces:
         if request.page is not None:
             from streamshed.page.serving import PageServer
 
             host, port = request.page
             shown = faces.enter_context(PageServer(checkpoint, host=host, port=port))
-            message_console().print(f"page: {shown.url}", soft_wrap=True)
+            _say(request, f"page: {shown.url}")
         if request.metrics is not None:
             from streamshed.dashboard.metrics_server import MetricsServer
 
             host, port = request.metrics
             served = faces.enter_context(MetricsServer(running, host=host, port=port))
-            message_console().print(f"metrics: {served.url}", soft_wrap=True)
+            _say(request, f"metrics: {served.url}")
+        if request.traces:
+            from streamshed.dashboard.run_traces import RunTraces
+
+            faces.enter_context(RunTraces(running))
         yield
+
+
+def _say(request: RunRequest, text: str) -> None:
+    """Say something on standard error, or log it where that is a log."""
+    if request.log is None:
+        message_console().print(text, soft_wrap=True)
+    else:
+        _log.info(text)
 
 
 @contextmanager
@@ -240,6 +262,8 @@ def _view(request: RunRequest, settings: RunSettings) -> View:
     """Answers that are printed would tear a live view apart, so there it is a log."""
     if request.as_json:
         return JsonView(sys.stdout)
+    if request.log is not None:
+        return NoView()
     console = message_console()
     if console.is_terminal and settings.sink.kind != CONSOLE:
         return TerminalView(console, request.file.name)

@@ -92,6 +92,7 @@ def simulate(
         workers=workers,
         thresholds=thresholds,
         is_measured=statistics_file is not None and not network_statistics.unsure_streams,
+        costs_are_guessed=statistics_file is None,
         **options,  # type: ignore[arg-type]
     )
     with progress_of("simulating") as show:

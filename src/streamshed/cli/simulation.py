@@ -17,6 +17,7 @@ from streamshed.elasticity.workers import WorkerLimits
 from streamshed.errors import InvalidStatisticsError
 from streamshed.network.document.document import NetworkDocument
 from streamshed.network.run.run_settings import RunSettings
+from streamshed.network.words.wording import seconds_text
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.network_costs import network_costs, prior_of
@@ -25,6 +26,7 @@ from streamshed.simulator.profiles import LoadCurve, scaled
 from streamshed.simulator.scenario import Scenario, run_scenario
 from streamshed.simulator.virtual_joins import VirtualJoins
 from streamshed.statistics.network_statistics import NetworkStatistics
+from streamshed.traces.errors import InvalidLoadProfileError
 
 _MOST_SHED_THRESHOLD = 0.99
 """A headroom of 1 leaves no room for the threshold of adding workers."""
@@ -52,6 +54,7 @@ class SimulationRequest:
     wrong_by: float
     seed: int
     is_measured: bool
+    costs_are_guessed: bool = False
     initial: int | None = None
     thresholds: Thresholds | None = None
     rows_per_second: float | None = None
@@ -85,20 +88,19 @@ def simulated(
     Raises:
         InvalidElasticityError: Workers or thresholds cannot be.
         InvalidNetworkError: Trigger, latency and headroom do not go together.
-        InvalidLoadProfileError: The load cannot be read.
+        InvalidLoadProfileError: The load cannot be read, or is never at its largest.
         InvalidStatisticsError: No rows come, or what is fixed takes all of the time.
     """
     load = read_load(request.load, time=request.time_column)
+    seconds = _seconds_with_peak(load, request.duration)
     network, run = document.network.foundation, _run(document.run, request)
-    times = _times_known(statistics, [stream.name for stream in network.streams], request, load)
-    rates = {stream.name: times * statistics.stream(stream.name).rows_per_second for stream in network.streams}
-    trigger_seconds = run.trigger_seconds
-    costs = network_costs(network, statistics, trigger_interval_seconds=trigger_seconds, noise_deviation=request.noise)
-    usual = usual_joins(network, statistics, costs, times=times, interval_seconds=trigger_seconds)
-    read_share = _unsheddable_share(costs, rates, usual) if usual else None
-    control = _control_settings(run, request, statistics, costs, read_share=read_share)
+    interval, names = run.trigger_seconds, [stream.name for stream in network.streams]
+    times = _times_known(statistics, names, request, load)
+    rates = {name: times * statistics.stream(name).rows_per_second for name in names}
+    costs = network_costs(network, statistics, trigger_interval_seconds=interval, noise_deviation=request.noise)
+    usual = usual_joins(network, statistics, costs, times=times, interval_seconds=interval)
+    control = _control_settings(run, request, statistics, costs, read_share=_unsheddable_share(costs, rates, usual))
     elastic = run.elastic or ElasticSettings()
-    seconds = load.seconds if request.duration is None else request.duration / 1e6
     joins = network_joins(network, statistics, costs, factors=load.factors, times=times)
     fitting = _initial(costs, joins, rates, load, seconds, control, elastic)
     scenario = Scenario(
@@ -119,8 +121,22 @@ def simulated(
         controller=elastic.controller,
         elastic=elastic,
         initial_workers=scenario.cluster.running,
+        costs_are_guessed=request.costs_are_guessed,
         joins=usual,
     )
+
+
+def _seconds_with_peak(load: SimulatedLoad, duration: int | None) -> float:
+    """How long to simulate, so that shapes and steps are at their largest; of a recording any part may be looked at."""
+    seconds = load.seconds if duration is None else duration / 1e6
+    peak_seconds = load.factors.peak_seconds
+    if load.rows_per_second is None and seconds <= peak_seconds:
+        raise InvalidLoadProfileError(
+            f"load {load.name}: it is at its largest after {seconds_text(peak_seconds)}, and the simulation is to last"
+            f" {seconds_text(seconds)}: give a longer --duration or none ({seconds_text(load.seconds)}), or write the"
+            " load in steps, such as 1x:60s,3x:60s"
+        )
+    return seconds
 
 
 def _control_settings(
@@ -193,8 +209,10 @@ def _times_known(
     return target_rows_per_second / total
 
 
-def _unsheddable_share(costs: TrueCosts, rates: Mapping[str, float], joins: Sequence[UsualJoin]) -> float:
-    """The share that nothing can save of what rows and joins cost at 1×."""
+def _unsheddable_share(costs: TrueCosts, rates: Mapping[str, float], joins: Sequence[UsualJoin]) -> float | None:
+    """The share that nothing can save of what rows and joins cost at 1×; None: there are no joins."""
+    if not joins:
+        return None
     whole = sum(rate * costs.rows[name].whole_seconds for name, rate in rates.items())
     sheddable = sum(rate * costs.rows[name].work_seconds for name, rate in rates.items())
     whole += sum(join.full_seconds_per_second for join in joins)

@@ -33,17 +33,24 @@ class ExplainedNetwork:
         predictions: Where a run writes what dropped windows would have been answered; None: it does not.
         first_workers: With how many workers a new run begins; None: their number is not the run's to change.
         row_ways: By stream, why its rows go through Spark one by one; None: they go by columns.
+        costs_are_guessed: Whether costs and selectivities are guesses, as no statistics were given.
     """
 
     explanation: Explanation
     predictions: PredictionSettings | None = None
     first_workers: int | None = None
     row_ways: Mapping[str, str | None] = field(default_factory=dict)
+    costs_are_guessed: bool = False
 
     def to_json(self) -> str:
         """Return it as one JSON object."""
         predictions = None if self.predictions is None else asdict(self.predictions)
-        more = {"predictions": predictions, "first_workers": self.first_workers, "row_ways": dict(self.row_ways)}
+        more = {
+            "predictions": predictions,
+            "first_workers": self.first_workers,
+            "row_ways": dict(self.row_ways),
+            "costs_are_guessed": self.costs_are_guessed,
+        }
         return json.dumps({**asdict(self.explanation), **more}, indent=2)
 
     def draw(self, file: str | Path) -> None:
@@ -52,7 +59,7 @@ class ExplainedNetwork:
         Raises:
             SinkUnavailableError: The file cannot be written.
         """
-        write_network_picture(self.explanation, Path(file))
+        write_network_picture(self.explanation, Path(file), costs_are_guessed=self.costs_are_guessed)
 
     def __repr__(self) -> str:
         return str(self)
@@ -142,6 +149,7 @@ def explain_network(  # noqa: PLR0913 - what a run is told of shedding, each by 
             hoeffding=control.hoeffding,
         ),
         row_ways=row_ways(foundation),
+        costs_are_guessed=statistics is None,
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self
 
+from streamshed.dashboard.following import Follower, Reporting
 from streamshed.dashboard.metrics import METRICS, MetricKind
 from streamshed.dashboard.run_history import RunHistory
 from streamshed.errors import MissingExtraError, PortInUseError
@@ -14,20 +14,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from streamshed.spark.loop.run_status import RunStatus
-
-_LOOK_EVERY_SECONDS = 1.0
-"""The states after the latest hundred micro-batches are kept: none is missed, whenever Prometheus asks."""
-
-
-class Reporting(Protocol):
-    """A run, as far as its metrics need it."""
-
-    @property
-    def is_active(self) -> bool:
-        """Whether it runs."""
-
-    def statuses_since(self, micro_batch_ids: Mapping[str, int]) -> Sequence[RunStatus]:
-        """The states after the micro-batches that finished later than those, by clock."""
 
 
 class MetricsServer:
@@ -49,19 +35,18 @@ class MetricsServer:
         except ImportError as error:
             raise MissingExtraError("metrics need a package more: pip install 'streamshed[metrics]'") from error
         self._run = run
-        self._history = RunHistory()
-        self._lock, self._closed = threading.Lock(), threading.Event()
+        self._history, self._is_closed = RunHistory(), False
+        self._follower = Follower(run, self._take, name="streamshed-metrics")
         registry = CollectorRegistry()
         registry.register(self)
         try:
             self._server, self._thread = start_http_server(port, addr=host, registry=registry)
         except OSError as error:
+            self._follower.close()
             raise PortInUseError(
                 f"cannot listen on {host}:{port} for metrics: {error.strerror or error}; choose another port, or 0 for"
                 " any that is free"
             ) from error
-        self._looking = threading.Thread(target=self._look_on, name="streamshed-metrics", daemon=True)
-        self._looking.start()
 
     @property
     def url(self) -> str:
@@ -73,7 +58,8 @@ class MetricsServer:
         """Return all metrics as they are now, as `prometheus_client` asks for them."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        history = self._look()
+        self._follower.look()
+        history = self._history
         yield GaugeMetricFamily("streamshed_up", "1 while the run is active, else 0.", float(self._run.is_active))
         for metric in METRICS:
             family = (CounterMetricFamily if metric.kind is MetricKind.COUNTER else GaugeMetricFamily)(
@@ -85,13 +71,13 @@ class MetricsServer:
 
     def close(self) -> None:
         """Stop listening."""
-        if self._closed.is_set():
+        if self._is_closed:
             return
-        self._closed.set()
+        self._is_closed = True
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-        self._looking.join()
+        self._follower.close()
 
     def __enter__(self) -> Self:
         return self
@@ -101,12 +87,5 @@ class MetricsServer:
     ) -> None:
         self.close()
 
-    def _look_on(self) -> None:
-        while not self._closed.wait(_LOOK_EVERY_SECONDS):
-            self._look()
-
-    def _look(self) -> RunHistory:
-        with self._lock:
-            for status in self._run.statuses_since(self._history.micro_batch_ids):
-                self._history = self._history.after(status)
-            return self._history
+    def _take(self, status: RunStatus) -> None:
+        self._history = self._history.after(status)

@@ -1,19 +1,20 @@
 """A run as one picture: offered rows, sampling rate, time and delay, error, one above the other."""
 
 from pathlib import Path
+from typing import Literal
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter
 
-from streamshed.dashboard.png import write_png
+from streamshed.dashboard.png import BLUE, GRAY, GREEN, ORANGE, PURPLE, SKY, VERMILION, write_png
 from streamshed.dashboard.timeline import Course, Timeline
-from streamshed.network.words.wording import count_text
+from streamshed.network.words.wording import count_text, share_text
 
-_BLUE, _ORANGE, _GREEN, _RED, _GRAY = "#2f6db3", "#e08a1e", "#3f9b5f", "#c0392b", "#777777"
-_QUERY_COLORS = mpl.colormaps["tab10"].colors  # type: ignore[attr-defined]
+_QUERY_COLORS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY)
+"""Of the queries that are furthest off; all others are gray."""
+
 _SIZE_INCHES = (10.0, 9.0)
 
 
@@ -53,15 +54,17 @@ def draw(timeline: Timeline, *, title: str) -> Figure:
             xycoords=("data", "axes fraction"),
             ha="center",
             va="bottom",
-            color=_GRAY,
+            color=GRAY,
         )
+    error.set_xlim(left=0)
     error.set_xlabel("seconds since the start")
     return figure
 
 
 def _draw_rows(axes: Axes, timeline: Timeline) -> None:
-    _steps(axes, timeline.offered, color=_GRAY, label="offered", filled=True)
-    _steps(axes, timeline.admitted, color=_BLUE, label="used", filled=True)
+    # The rows of a micro-batch came before it started.
+    _steps(axes, timeline.offered, color=GRAY, label="offered", where="pre")
+    _steps(axes, timeline.admitted, color=BLUE, label="used", where="pre")
     axes.set_ylabel("rows per second")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: count_text(value)))
     axes.set_ylim(bottom=0)
@@ -69,39 +72,43 @@ def _draw_rows(axes: Axes, timeline: Timeline) -> None:
 
 
 def _draw_kept(axes: Axes, timeline: Timeline) -> None:
-    _steps(axes, timeline.sampling_rates, color=_GREEN, label="sampling rate", filled=False)
+    _steps(axes, timeline.sampling_rates, color=GREEN, label="sampling rate")
     axes.set_ylabel("sampling rate")
-    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0, decimals=0))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: share_text(value)))
     axes.set_ylim(0, 1.08)
 
 
 def _draw_seconds(axes: Axes, timeline: Timeline) -> None:
-    _steps(axes, timeline.processing, color=_BLUE, label="processing a micro-batch", filled=False)
-    _steps(axes, timeline.delay, color=_ORANGE, label="delay from arrival to answer", filled=False)
+    _steps(axes, timeline.processing, color=BLUE, label="processing a micro-batch")
+    _steps(axes, timeline.delay, color=ORANGE, label="delay from arrival to answer")
     interval = timeline.trigger_interval_seconds
-    axes.axhline(interval, color=_RED, linewidth=1, linestyle="--", label=f"trigger interval, {interval:g} s")
+    axes.axhline(interval, color=VERMILION, linewidth=1, linestyle="--", label=f"trigger interval, {interval:g} s")
     axes.set_ylabel("seconds")
     axes.set_ylim(bottom=0)
     _legend(axes)
 
 
 def _draw_errors(axes: Axes, timeline: Timeline) -> None:
-    for index, (query, course) in enumerate(sorted(timeline.errors.items())):
-        times, values = _columns(course)
-        color = _QUERY_COLORS[index % len(_QUERY_COLORS)]
-        axes.plot(times, values, marker="o", markersize=3, linewidth=1, color=color, label=query)
+    furthest_off_first = sorted(timeline.errors.items(), key=lambda item: -max(_columns(item[1])[1], default=0.0))
+    colored, others = furthest_off_first[: len(_QUERY_COLORS)], furthest_off_first[len(_QUERY_COLORS) :]
+    for color, (query, course) in zip(_QUERY_COLORS, colored, strict=False):
+        axes.plot(*_columns(course), marker="o", markersize=3, linewidth=1, color=color, label=query)
+    label = others[0][0] if len(others) == 1 else f"{len(others)} that are less far off"
+    for index, (_, course) in enumerate(others):
+        axes.plot(*_columns(course), linewidth=1, color=GRAY, zorder=1, label=None if index else label)
     axes.set_ylabel(timeline.error_name)
-    axes.yaxis.set_major_formatter(PercentFormatter(xmax=1.0))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: share_text(value)))
     axes.set_ylim(bottom=0)
     if timeline.errors:
         _legend(axes)
 
 
-def _steps(axes: Axes, course: Course, *, color: str, label: str, filled: bool) -> None:
+def _steps(axes: Axes, course: Course, *, color: str, label: str, where: Literal["pre", "post"] = "post") -> None:
+    """Draw a course in steps; what came before a micro-batch with its area."""
     times, values = _columns(course)
-    axes.step(times, values, where="post", color=color, linewidth=1.4, label=label)
-    if filled:
-        axes.fill_between(times, values, step="post", color=color, alpha=0.2, linewidth=0)
+    axes.step(times, values, where=where, color=color, linewidth=1.4, label=label)
+    if where == "pre":
+        axes.fill_between(times, values, step=where, color=color, alpha=0.2, linewidth=0)
 
 
 def _columns(course: Course) -> tuple[list[float], list[float]]:
@@ -110,8 +117,8 @@ def _columns(course: Course) -> tuple[list[float], list[float]]:
 
 def _mark_spans(axes: Axes, timeline: Timeline) -> None:
     for span in timeline.spans:
-        axes.axvspan(span.begin_seconds, span.end_seconds, color=_ORANGE, alpha=0.08, linewidth=0)
+        axes.axvspan(span.begin_seconds, span.end_seconds, color=ORANGE, alpha=0.08, linewidth=0)
 
 
 def _legend(axes: Axes) -> None:
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9, frameon=False)

@@ -1,10 +1,21 @@
-"""Figures as PNG files."""
+"""Figures as PNG files, and the colors in them."""
 
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from streamshed.errors import SinkUnavailableError
+
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, GRAY = (
+    "#0072b2",
+    "#e69f00",
+    "#009e73",
+    "#d55e00",
+    "#cc79a7",
+    "#56b4e9",
+    "#777777",
+)
+"""All colors of pictures: people who are color-blind tell them apart (M. Okabe and K. Ito, Color Universal Design)."""
 
 _DOTS_PER_INCH = 110
 

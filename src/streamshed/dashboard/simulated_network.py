@@ -31,6 +31,7 @@ class SimulatedNetwork:
         controller: Who decided on workers.
         elastic: What was asked of it.
         initial_workers: Workers at the beginning.
+        costs_are_guessed: Whether costs and selectivities are guesses, as no statistics were given.
         joins: What its joins take at 1×.
     """
 
@@ -40,6 +41,7 @@ class SimulatedNetwork:
     controller: str
     elastic: ElasticSettings
     initial_workers: int
+    costs_are_guessed: bool = False
     joins: tuple[UsualJoin, ...] = ()
 
     @property
@@ -56,6 +58,7 @@ class SimulatedNetwork:
             "load": self.load,
             "rows_per_second": self.rows_per_second,
             "controller": self.controller,
+            "costs_are_guessed": self.costs_are_guessed,
             "thresholds": list(self.elastic.thresholds.values),
             "seconds": course.end_seconds - course.moments[0].started_at_seconds,
             "micro_batches": len(course.moments),
@@ -95,12 +98,26 @@ class SimulatedNetwork:
         Raises:
             SinkUnavailableError: The file cannot be written.
         """
-        write_simulation_picture(self.course, self.elastic.thresholds, Path(file), title=self._title)
+        guesses = "; costs are guesses" if self.costs_are_guessed else ""
+        title = f"{self._message}\n{self._title}{guesses}"
+        write_simulation_picture(self.course, self.elastic.thresholds, Path(file), title=title)
 
     def __str__(self) -> str:
         return "\n".join(
             [self._title, *self._about_joins(), *self._about_workers(), *self._about_shedding(), *self._about_answers()]
         )
+
+    @property
+    def _message(self) -> str:
+        """What came of it, in a line."""
+        course = self.course
+        running = [moment.running for moment in course.moments]
+        least, most = min(running), max(running)
+        workers = counted(most, "worker") if least == most else f"{least} to {most} workers"
+        shed = f"shed {share_text(course.rows_shed_share)} of the rows" if course.spells else "shed nothing"
+        worst, goal = course.latency_seconds(1.0), course.latency_goal_seconds
+        in_time = "within" if worst <= goal else "beyond"
+        return f"{workers} {shed}; answers within {seconds_text(worst)}, {in_time} the goal of {seconds_text(goal)}"
 
     @property
     def _title(self) -> str:

@@ -8,14 +8,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter, PercentFormatter
+from matplotlib.ticker import EngFormatter, FuncFormatter, MaxNLocator
 
-from streamshed.dashboard.png import write_png
+from streamshed.dashboard.png import BLUE, GRAY, GREEN, ORANGE, VERMILION, write_png
 from streamshed.elasticity.thresholds import Thresholds
+from streamshed.network.words.wording import share_text
 from streamshed.simulator.course import Course
 
-_BLUE, _ORANGE, _GREEN, _RED, _GRAY = "#2f6db3", "#e08a1e", "#3f9b5f", "#c0392b", "#777777"
 _SIZE_INCHES = (10.0, 9.0)
+_UNITS = (("hours", 3600.0), ("minutes", 60.0), ("seconds", 1.0))
 
 
 def write_simulation_picture(course: Course, thresholds: Thresholds, path: Path, *, title: str) -> None:
@@ -32,31 +33,40 @@ def write_simulation_picture(course: Course, thresholds: Thresholds, path: Path,
     """
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(title, fontsize=10, fontweight="bold")
+    figure.suptitle(title, fontsize=11, fontweight="bold")
     load, workers, utilization, shed, delay = figure.subplots(5, 1, sharex=True)
     moments = course.moments
-    hours = np.array([moment.started_at_seconds for moment in moments]) / 3600
+    unit, unit_seconds = _unit(course.end_seconds)
+    times = np.array([moment.started_at_seconds for moment in moments]) / unit_seconds
     gathered = np.concatenate([course.lengths[:1], course.lengths[:-1]])
     rows = np.array([moment.offered_rows for moment in moments]) / np.maximum(gathered, 1e-9)
-    load.plot(hours, rows, color=_BLUE, linewidth=1)
+    load.plot(times, rows, color=BLUE, linewidth=1)
     load.yaxis.set_major_formatter(EngFormatter())
-    workers.step(hours, [moment.running for moment in moments], color=_GREEN, where="post", label="running")
-    workers.step(hours, [moment.wanted for moment in moments], color=_GRAY, where="post", linewidth=0.8, label="wanted")
-    for color, name in ((_ORANGE, "offered"), (_BLUE, "admitted")):
+    workers.step(times, [moment.running for moment in moments], color=GREEN, where="post", label="running")
+    workers.step(times, [moment.wanted for moment in moments], color=GRAY, where="post", linewidth=0.8, label="wanted")
+    workers.yaxis.set_major_locator(MaxNLocator(integer=True))
+    for color, name in ((ORANGE, "offered"), (BLUE, "admitted")):
         values = [getattr(moment, f"{name}_utilization") for moment in moments]
-        utilization.plot(hours, values, color=color, linewidth=1, label=name)
-    for value in thresholds.values:
-        utilization.axhline(value, color=_GRAY, linewidth=0.7, linestyle="--")
-    shed.plot(hours, [moment.shed_share for moment in moments], color=_RED, linewidth=1, label="rows shed")
-    shed.plot(hours, [moment.worst_error for moment in moments], color=_ORANGE, linewidth=1, label="worst error")
-    shed.yaxis.set_major_formatter(PercentFormatter(1.0))
-    delay.plot(hours, [moment.latency_seconds for moment in moments], color=_BLUE, linewidth=1)
-    delay.axhline(course.latency_goal_seconds, color=_GRAY, linewidth=0.8, linestyle="--")
-    delay.set_xlabel("hours")
+        utilization.plot(times, values, color=color, linewidth=1, label=name)
+    for index, value in enumerate(thresholds.values):
+        label = None if index else "thresholds τ0 to τ3"
+        utilization.axhline(value, color=GRAY, linewidth=0.7, linestyle="--", label=label)
+    shed.plot(times, [moment.shed_share for moment in moments], color=VERMILION, linewidth=1, label="rows shed")
+    shed.plot(times, [moment.worst_error for moment in moments], color=ORANGE, linewidth=1, label="worst error")
+    shed.yaxis.set_major_formatter(FuncFormatter(lambda value, _: share_text(value)))
+    delay.plot(times, [moment.latency_seconds for moment in moments], color=BLUE, linewidth=1, label="delay")
+    delay.axhline(course.latency_goal_seconds, color=GRAY, linewidth=0.8, linestyle="--", label="goal")
+    delay.set_xlabel(unit)
+    delay.set_xlim(0, course.end_seconds / unit_seconds)
     words = ("rows per second", "workers", "utilization τ", "share", "delay, seconds")
     for axes, word in zip((load, workers, utilization, shed, delay), words, strict=True):
         _finish(axes, word)
     write_png(figure, path)
+
+
+def _unit(seconds: float) -> tuple[str, float]:
+    """The unit in which so long a time is drawn, and how many seconds it has."""
+    return next((unit for unit in _UNITS if seconds >= 2 * unit[1]), _UNITS[-1])
 
 
 def _finish(axes: Axes, word: str) -> None:
@@ -65,4 +75,4 @@ def _finish(axes: Axes, word: str) -> None:
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(fontsize=8, frameon=False, loc="upper left")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9, frameon=False)

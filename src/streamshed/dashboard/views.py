@@ -114,6 +114,21 @@ class LogView:
         self._console.print(line, markup=False, soft_wrap=True)
 
 
+class NoView:
+    """Shows nothing, where the log says it."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Nothing was shown."""
+
+    def show(self, history: RunHistory, *, note: str = "") -> None:
+        """Show nothing."""
+
+
 class JsonView:
     """Prints a JSON object per micro-batch.
 

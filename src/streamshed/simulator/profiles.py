@@ -56,6 +56,11 @@ class LoadCurve:
         (earlier, later), (low, high) = (points[after - 1 : after + 1] for points in (self.times, self.rows_per_second))
         return low + (high - low) * (seconds - earlier) / (later - earlier)
 
+    @property
+    def peak_seconds(self) -> float:
+        """When the load is at its largest for the first time."""
+        return self.times[self.rows_per_second.index(max(self.rows_per_second))]
+
     def rows_before(self, seconds: float) -> float:
         """Return how many rows arrive from time 0 until `seconds`."""
         return self._integral(seconds) - self._integral(0.0)

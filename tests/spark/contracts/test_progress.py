@@ -25,6 +25,7 @@ from tests.spark.files import timed_values, write_parquet
 
 SECOND = 1_000_000
 ORDINARY_CLASS = 12345
+STEPS = ["look_for_rows", "note_offsets", "open_sources", "plan_query", "compute", "commit"]
 
 
 def test_rows_offered_are_told_by_stream(spark: SparkSession, tmp_path: Path) -> None:
@@ -60,6 +61,7 @@ def test_rows_offered_are_told_by_stream(spark: SparkSession, tmp_path: Path) ->
         assert report.offered_rows == report.admitted_rows
         assert report.offered_rows["frame"] == report.offered_rows["frame_again"] == 7
         assert report.processing_seconds > 0
+        assert list(report.steps_seconds) == STEPS
     assert sum(report.offered_rows["ticks"] for report in reports) % 1000 == 0
     assert reports[-1].offered_rows["ticks"] > 0
 

@@ -44,7 +44,7 @@ def test_costs_that_were_measured_in_vain_are_noted(tmp_path: Path, command: str
     cold = replace(known, streams={name: replace(packets, row_deviation=math.log(9.0))})
     file = tmp_path / "statistics.json"
     file.write_text(cold.to_json())
-    short = [] if command == "explain" else ["--duration", "10s"]
+    short = [] if command == "explain" else ["--load", "1x:10s"]
     outcome = streamshed(command, EXAMPLE, "--statistics", file, *short)
     assert outcome.code == ExitCode.DONE
     assert f"what a row of stream {name} costs may well be off by a factor of 9.0" in outcome.errors
@@ -63,6 +63,15 @@ def test_gaps_that_a_run_predicts_are_told(tmp_path: Path) -> None:
     assert "predicted" not in streamshed("explain", document, "--load", 1.3).output
     assert json.loads(streamshed("explain", filling, "--json").output)["predictions"]["method"] == "linear"
     assert json.loads(streamshed("explain", document, "--json").output)["predictions"] is None
+
+
+@pytest.mark.parametrize("command", ["explain", "simulate"])
+def test_guesses_are_said_to_be_guesses(tmp_path: Path, command: str) -> None:
+    given = tmp_path / "statistics.json"
+    given.write_text(guessed_statistics(load_network(EXAMPLE).network).to_json())
+    short = [] if command == "explain" else ["--load", "1x:10s"]
+    for options, are_guessed in (([], True), (["--statistics", given], False)):
+        assert streamshed(command, EXAMPLE, "--json", *short, *options).object["costs_are_guessed"] is are_guessed
 
 
 def test_a_picture_is_drawn(tmp_path: Path) -> None:
@@ -90,7 +99,7 @@ def test_what_cannot_be_is_refused(arguments: list[str], code: ExitCode, problem
 
 @pytest.mark.parametrize("command", ["explain", "simulate"])
 def test_sql_is_told_the_same_of_as_the_document_that_is_equal(command: str) -> None:
-    options = ["--json", "--load", 2] if command == "explain" else ["--duration", "2m", "--json"]
+    options = ["--json", "--load", 2] if command == "explain" else ["--load", "1x:1m,3x:1m", "--json"]
     outcomes = [streamshed(command, EXAMPLE.with_suffix(suffix), *options) for suffix in (".yaml", ".sql")]
     assert outcomes[0].code == outcomes[1].code == ExitCode.DONE
     assert outcomes[0].output == outcomes[1].output

@@ -80,7 +80,10 @@ def test_a_picture_is_drawn(tmp_path: Path) -> None:
         (["--load", "burst:0x"], ExitCode.REFUSED, "factor must be above 0"),
         (["--load", "1x:60s,3:60s"], ExitCode.REFUSED, "step 2 of the load profile"),
         (["--trigger", "400 ms"], ExitCode.REFUSED, "no number of workers is enough"),
-        (["--duration", "1 s"], ExitCode.REFUSED, "for a trigger interval of 5 s at least"),
+        (["--load", "1x:1s"], ExitCode.REFUSED, "for a trigger interval of 5 s at least"),
+        (["--duration", "2m"], ExitCode.REFUSED, "largest after 2 min 0 s, and the simulation is to last 2 min 0 s"),
+        (["--load", "ramp", "--duration", "49m"], ExitCode.REFUSED, "largest after 50 min 0 s"),
+        (["--load", "flash_crowd", "--duration", "60s"], ExitCode.REFUSED, "longer --duration or none (2 h 0 min)"),
         (["--latency", "1 s"], ExitCode.REFUSED, "longer than the trigger"),
         (["--picture", "/nowhere/simulation.png"], ExitCode.REFUSED, "cannot be written"),
         (["--statistics", "/nowhere.json"], ExitCode.REFUSED, "cannot be read"),
@@ -106,6 +109,12 @@ def test_a_file_of_rates_is_a_load(tmp_path: Path) -> None:
     load = read_load(str(file), time="ts")
     assert (load.seconds, load.rows_per_second) == (3.0, 200.0)
     assert [load.factors.load_at(second) for second in (0.5, 1.5, 2.5)] == [0.5, 1.5, 1.0]
+
+
+def test_a_part_of_a_recording_may_be_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "rates.txt"
+    file.write_text("100\n" * 60 + "300\n")
+    assert streamshed("simulate", EXAMPLE, "--load", file, "--duration", "30s").code == ExitCode.DONE
 
 
 def test_recorded_rows_are_a_load(tmp_path: Path) -> None:
@@ -154,9 +163,9 @@ def settings_of(path: Path, **options: Any) -> ElasticSettings:
     """What is simulated, by what stands in a document and what the command line says."""
     document = load_network(path)
     known = statistics_for(document.network.foundation, None)
-    asked = dict.fromkeys(("workers", "controller", "start")) | {"duration": 10_000_000} | options
+    asked: dict[str, Any] = dict.fromkeys(("workers", "controller", "start")) | options
     request = SimulationRequest(
-        load="burst",
+        load="1x:10s",
         shed=True,
         time_column="ts",
         move=0,

@@ -9,11 +9,12 @@ import subprocess
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from streamshed.dashboard.metrics import METRICS, MetricKind
@@ -21,6 +22,7 @@ from streamshed.dashboard.metrics_server import MetricsServer
 from streamshed.errors import PortInUseError
 from streamshed.spark.cluster.scaling_status import ScalingStatus
 from streamshed.spark.loop.run_status import JoinStatus, RunStatus
+from tests.unit.dashboard.reporting_run import ReportingRun
 from tests.unit.dashboard.statuses import answered, status
 from tests.unit.documentation import first_names, page
 
@@ -55,16 +57,6 @@ SCALING = ScalingStatus(
 )
 
 
-class Run:
-    """A run that has finished some micro-batches."""
-
-    def __init__(self, *statuses: RunStatus) -> None:
-        self.statuses, self.is_active = list(statuses), True
-
-    def statuses_since(self, micro_batch_ids: Mapping[str, int]) -> Sequence[RunStatus]:
-        return [one for one in self.statuses if one.micro_batch_id > micro_batch_ids.get(one.clock, -1)]
-
-
 def shed(number: int, **other: object) -> RunStatus:
     told = status(number, offered=5000, kept=0.2, tcp=answered(4, exact=1, error=0.1, late=2))
     changed: dict[str, object] = {
@@ -81,12 +73,12 @@ def shed(number: int, **other: object) -> RunStatus:
 
 
 @pytest.fixture
-def run() -> Run:
-    return Run(replace(status(0, tcp=answered(3, exact=3)), reason="within_budget"), shed(1))
+def run() -> ReportingRun:
+    return ReportingRun(replace(status(0, tcp=answered(3, exact=3)), reason="within_budget"), shed(1))
 
 
 @pytest.fixture
-def server(run: Run) -> Iterator[MetricsServer]:
+def server(run: ReportingRun) -> Iterator[MetricsServer]:
     with MetricsServer(run, port=0) as serving:
         yield serving
 
@@ -101,7 +93,7 @@ def told(server: MetricsServer) -> dict[tuple[str, frozenset[tuple[str, str]]], 
     }
 
 
-def test_each_metric_says_what_it_means(server: MetricsServer, run: Run) -> None:
+def test_each_metric_says_what_it_means(server: MetricsServer, run: ReportingRun) -> None:
     samples = told(server)
 
     def value(name: str, **labels: str) -> float:
@@ -126,33 +118,33 @@ def test_each_metric_says_what_it_means(server: MetricsServer, run: Run) -> None
     assert (value("lost_workers_total", clock="time"), value("worker_skew_ratio", clock="time")) == (2, 1.25)
 
 
-def test_every_metric_has_a_sample_once_it_has_a_value(server: MetricsServer, run: Run) -> None:
+def test_every_metric_has_a_sample_once_it_has_a_value(server: MetricsServer, run: ReportingRun) -> None:
     query = replace(answered(1, exact=1), rows=3, gaps=2, predictions=1)
     run.statuses.append(shed(2, queries={"tcp": query}))
     assert {name for name, _ in told(server)} == {metric.name for metric in METRICS} | {"streamshed_up"}
 
 
-def test_micro_batches_count_once_however_often_it_is_asked(server: MetricsServer, run: Run) -> None:
+def test_micro_batches_count_once_however_often_it_is_asked(server: MetricsServer, run: ReportingRun) -> None:
     place = ("streamshed_offered_rows_total", frozenset({("clock", "time")}))
     assert [told(server)[place] for _ in range(3)] == [6000] * 3
     run.statuses.append(shed(2))
     assert told(server)[place] == 11_000
 
 
-def test_what_has_ended_is_told(server: MetricsServer, run: Run) -> None:
+def test_what_has_ended_is_told(server: MetricsServer, run: ReportingRun) -> None:
     run.is_active = False
     assert told(server)["streamshed_up", frozenset()] == 0
 
 
 def test_before_the_first_micro_batch_there_is_nothing_but_that_it_runs() -> None:
-    with MetricsServer(Run(), port=0) as serving:
+    with MetricsServer(ReportingRun(), port=0) as serving:
         assert told(serving) == {("streamshed_up", frozenset()): 1}
 
 
 def test_a_port_in_use_is_told(server: MetricsServer) -> None:
     port = int(server.url.split(":")[2].split("/")[0])
     with pytest.raises(PortInUseError, match=f"cannot listen on 127.0.0.1:{port} for metrics"):
-        MetricsServer(Run(), port=port)
+        MetricsServer(ReportingRun(), port=port)
 
 
 def test_names_follow_the_conventions() -> None:
@@ -190,6 +182,14 @@ def test_the_alerts_do_what_they_say(arguments: tuple[str, ...]) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+def test_each_alert_is_seen_to_sound_and_to_be_silent() -> None:
+    rules = yaml.safe_load((MONITORING / "alerts.yml").read_text())["groups"][0]["rules"]
+    (tests,) = yaml.safe_load((MONITORING / "alerts_test.yml").read_text())["tests"]
+    sounding = {case["alertname"] for case in tests["alert_rule_test"] if case.get("exp_alerts")}
+    silent = {case["alertname"] for case in tests["alert_rule_test"] if not case.get("exp_alerts")}
+    assert sounding == silent == {rule["alert"] for rule in rules if "alert" in rule}
+
+
 def test_alerts_rest_on_metrics_that_there_are() -> None:
     text = (MONITORING / "alerts.yml").read_text()
     assert set(re.findall(r"\bstreamshed_\w+", text)) <= {metric.name for metric in METRICS} | {"streamshed_up"}
@@ -202,7 +202,7 @@ def test_a_real_prometheus_takes_them_in(server: MetricsServer, tmp_path: Path) 
         "global: {scrape_interval: 200ms}\n"
         f"scrape_configs: [{{job_name: streamshed, static_configs: [{{targets: ['{target}']}}]}}]\n"
     )
-    with MetricsServer(Run(), port=0) as free:
+    with MetricsServer(ReportingRun(), port=0) as free:
         port = int(free.url.split(":")[2].split("/")[0])
     process = subprocess.Popen(
         [

@@ -50,6 +50,26 @@ def test_the_picture_has_all_four_parts(timeline: Timeline) -> None:
     assert [text.get_text() for text in legend.get_texts()] == ["tcp"]
 
 
+def test_the_queries_that_are_furthest_off_have_colors_of_their_own(timeline: Timeline) -> None:
+    errors = {f"q{number}": ((5.0, number / 100), (10.0, 0.0)) for number in range(9)}
+    axes = draw(replace(timeline, errors=errors), title="a burst").axes[3]
+    colors = [str(line.get_color()) for line in axes.lines]
+    assert len(set(colors)) <= 7
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *(f"q{number}" for number in (8, 7, 6, 5, 4, 3)),
+        "3 that are less far off",
+    ]
+
+
+def test_rows_are_drawn_over_the_time_in_which_they_came(timeline: Timeline) -> None:
+    rows, sampling_rates, *_ = draw(timeline, title="a burst").axes
+    assert [line.get_drawstyle() for line in rows.lines] == ["steps-pre", "steps-pre"]
+    assert sampling_rates.lines[0].get_drawstyle() == "steps-post"
+    assert rows.get_xlim()[0] == 0
+
+
 def test_it_is_a_png(timeline: Timeline, tmp_path: Path) -> None:
     write_picture(timeline, tmp_path / "run.png", title="a run")
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")

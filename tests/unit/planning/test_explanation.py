@@ -158,6 +158,26 @@ def test_what_is_behind_the_first_of_nested_aggregates_is_shown() -> None:
     assert len(draw_network(plan).axes[0].texts) >= len(shown)
 
 
+def test_guesses_are_drawn_as_guesses() -> None:
+    plan = explain(SUBSET, KNOWN, load_factor=3.0)
+    measured = replace(plan, steps=tuple(replace(step, is_measured=True) for step in plan.steps))
+    for shown, are_guessed, style in ((plan, True, "--"), (plan, False, "-"), (measured, True, "-")):
+        figure = draw_network(shown, costs_are_guessed=are_guessed)
+        boxes = [box for text in figure.axes[0].texts if (box := text.get_bbox_patch()) is not None]
+        assert {box.get_linestyle() for box in boxes} == {style}
+        assert ("costs are guesses" in figure.get_suptitle()) is are_guessed
+
+
+def test_the_title_of_a_picture_says_what_comes_of_the_load() -> None:
+    titles = [
+        draw_network(explain(SUBSET, KNOWN, load_factor=load_factor)).get_suptitle().splitlines()[0]
+        for load_factor in (0.5, 3.0)
+    ]
+    assert titles[0] == "At 0.5× the load that fits, every answer is exact"
+    assert titles[1].startswith("At 3× the load that fits, ")
+    assert "windows" in titles[1]
+
+
 def test_uniform_drops_no_windows() -> None:
     plan = explain(SUBSET, KNOWN, load_factor=3.0, policy="uniform")
     assert [one.kept_share for one in plan.outlooks] == [None, None]

@@ -12,6 +12,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.sharing.network_work import StreamWork
 from streamshed.spark.cluster.domain_scaling import DomainScaling
 from streamshed.spark.common.call_costs import CallCosts
+from streamshed.spark.loop.decision_log import log_changes
 from streamshed.spark.loop.finished import Finished
 from streamshed.spark.loop.history import History
 from streamshed.spark.loop.join_planner import JoinOutcome
@@ -131,7 +132,9 @@ class MicroBatchRecorder:
             lost_rows=written.lost_rows,
             joins={name: one.status for name, one in written.joined.items()},
             scaling=None if to.scaling is None else to.scaling.status(report.micro_batch_id),
+            steps_seconds=report.steps_seconds,
         )
+        log_changes(before, status)
         to.finished.add(status)
         to.history.append(journal_row(entry.to_row(), status, decision))
 

@@ -110,6 +110,8 @@ class RunStatus:
         lost_rows: Rows that a broker had deleted before they were read, since the start.
         joins: By joined stream, what came of its join.
         scaling: Workers, and what was decided on them; None: their number is not ours to change.
+        steps_seconds: How long each step took, in their order: `look_for_rows`, `note_offsets`, `open_sources`,
+            `plan_query`, `compute` (with the decision, where it was not made before), `commit`.
     """
 
     clock: str
@@ -136,6 +138,7 @@ class RunStatus:
     lost_rows: int = 0
     joins: Mapping[str, JoinStatus] = field(default_factory=dict)
     scaling: ScalingStatus | None = None
+    steps_seconds: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         if self.micro_batch_id < 0:

@@ -22,6 +22,15 @@ from streamshed.spark.common.set_apart import UNREADABLE_CLASS
 from streamshed.spark.source.backlog import rows_left
 
 _ONCE: Mapping[str, int] = MappingProxyType({})
+_STEPS = {
+    "look_for_rows": ("latestOffset",),
+    "note_offsets": ("walCommit",),
+    "open_sources": ("getBatch",),
+    "plan_query": ("queryPlanning",),
+    "compute": ("addBatch",),
+    "commit": ("commitOffsets", "commitBatch"),
+}
+"""The steps of a micro-batch in their order, and what Spark calls their durations."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,7 @@ class MicroBatchReport:
         state_rows: Groups held in state.
         state_written_rows: How many of them were written.
         state_written_bytes: How large these were, together; 0 of a state store that does not tell.
+        steps_seconds: How long each of its steps took, in their order.
         state_seconds: What tasks took to bring groups into state and out of it, all together.
         rows_left: Rows that had come and that it did not take, per stream over a broker.
         read_rows: Rows read, per stream, each as often as it was read; None: not known.
@@ -61,6 +71,7 @@ class MicroBatchReport:
     state_seconds: float = 0.0
     state_written_rows: int = 0
     state_written_bytes: int = 0
+    steps_seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 def observed(rows: DataFrame, stream_index: int) -> DataFrame:
@@ -148,7 +159,14 @@ def report_of(
         state_seconds=_state_seconds(progress),
         state_written_rows=_state_metric(progress, "rocksdbPutCount"),
         state_written_bytes=_state_metric(progress, "rocksdbTotalBytesWritten"),
+        steps_seconds=_steps_seconds(progress["durationMs"]),
     )
+
+
+def _steps_seconds(milliseconds: Mapping[str, int]) -> dict[str, float]:
+    """How long each step took; one that was not taken is left out."""
+    times = {step: [milliseconds[name] for name in names if name in milliseconds] for step, names in _STEPS.items()}
+    return {step: sum(of_step) / 1000 for step, of_step in times.items() if of_step}
 
 
 def _state_metric(progress: Mapping[str, Any], name: str) -> int:

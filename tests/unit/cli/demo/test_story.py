@@ -59,9 +59,9 @@ def test_the_sentence_hides_nothing() -> None:
 
 
 def test_a_headline() -> None:
-    assert headline(ENGINE, ANSWERS) == (
-        "5× load: 31 % of the rows used, 95th percentile of processing time at 0.84 of the interval, mean error 17.2 %"
-    )
+    assert headline(ENGINE, ANSWERS) == "Kept up with 5× load: 31 % of the rows used, answers off by 17.2 %"
+    late = replace(ENGINE, p95_utilization=1.01)
+    assert headline(late, ANSWERS).startswith("Did not keep up with 5× load")
 
 
 def test_the_table_has_answers_beside_the_exact_ones() -> None:

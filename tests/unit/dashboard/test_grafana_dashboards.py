@@ -1,0 +1,72 @@
+"""The dashboards in examples/monitoring, held against Grafana's types and the table of metrics."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
+
+from streamshed.dashboard.metrics import METRICS
+from tests.unit.documentation import ROOT
+
+FILES = [ROOT / "examples/monitoring" / name for name in ("user.json", "operator.json")]
+SHOWN: list[dict[str, Any]] = [json.loads(file.read_text()) for file in FILES]
+PANELS: list[dict[str, Any]] = [panel for dashboard in SHOWN for panel in dashboard["panels"]]
+QUERIES: list[str] = [target["expr"] for panel in PANELS for target in panel["targets"]]
+
+
+def test_they_are_those_that_the_code_writes() -> None:
+    script = ROOT / "scripts/grafana_dashboards.py"
+    assert subprocess.run([sys.executable, script, "--check"], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("dashboard", SHOWN, ids=[file.stem for file in FILES])
+def test_nothing_is_in_them_that_grafana_does_not_know(dashboard: dict[str, Any]) -> None:
+    assert json.loads(json.dumps(Dashboard.from_json(dashboard), cls=JSONEncoder)) == dashboard
+
+
+def test_each_metric_is_shown() -> None:
+    assert set(re.findall(r"\bstreamshed_\w+", " ".join(QUERIES))) == {metric.name for metric in METRICS} | {
+        "streamshed_up"
+    }
+
+
+def test_each_panel_has_a_title_of_its_own_and_one_sentence() -> None:
+    for dashboard in SHOWN:
+        titles = [panel["title"] for panel in dashboard["panels"]]
+        assert len(set(titles)) == len(titles)
+    for panel in PANELS:
+        assert re.fullmatch(r"[A-Z0-9][^.]*\.", panel["description"]), panel["description"]
+
+
+def test_panels_lie_side_by_side() -> None:
+    for dashboard in SHOWN:
+        places = [panel["gridPos"] for panel in dashboard["panels"]]
+        cells = [(place["x"] + x, place["y"] + y) for place in places for x in range(place["w"]) for y in range(8)]
+        assert len(set(cells)) == len(cells)
+        assert max(x for x, _ in cells) < 24
+
+
+def test_prometheus_understands_their_queries(tmp_path: Path) -> None:
+    tool = shutil.which("promtool")
+    if tool is None:
+        pytest.skip("promtool is not installed: Debian's package prometheus has it")
+    rules = [
+        {"record": f"query:{number}", "expr": query.replace("$__rate_interval", "1m")}
+        for number, query in enumerate(QUERIES)
+    ]
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": rules}]}))
+    checked = subprocess.run(
+        [tool, "check", "rules", tmp_path / "rules.yml"], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert f"{len(QUERIES)} rules found" in checked.stdout

@@ -199,14 +199,7 @@ class Run:
 
     def statistics(self) -> NetworkStatistics:
         """Return what is known of operators and queries by now: what `start` and `explain` take as `statistics`."""
-        domain_statistics = [domain.statistics() for domain in self._domains]
-        return NetworkStatistics(
-            fixed_seconds=sum(known.fixed_seconds for known in domain_statistics),
-            streams={name: one for known in domain_statistics for name, one in known.streams.items()},
-            operators={address: one for known in domain_statistics for address, one in known.operators.items()},
-            queries={name: one for known in domain_statistics for name, one in known.queries.items()},
-            joins={name: one for known in domain_statistics for name, one in known.joins.items()},
-        )
+        return NetworkStatistics.together([domain.statistics() for domain in self._domains])
 
     def await_termination(self, timeout_seconds: float | None = None) -> bool:
         """Wait until it stops, and raise what stopped it; False when the time ran out first."""

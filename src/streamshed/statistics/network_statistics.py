@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -176,6 +176,17 @@ class NetworkStatistics:
 
     def __post_init__(self) -> None:
         _check("network", self, "fixed_seconds")
+
+    @classmethod
+    def together(cls, parts: Sequence[NetworkStatistics]) -> NetworkStatistics:
+        """Return what is known of a network from what is known of each of its time domains."""
+        return cls(
+            fixed_seconds=sum(part.fixed_seconds for part in parts),
+            streams={name: known for part in parts for name, known in part.streams.items()},
+            operators={address: known for part in parts for address, known in part.operators.items()},
+            queries={name: known for part in parts for name, known in part.queries.items()},
+            joins={name: known for part in parts for name, known in part.joins.items()},
+        )
 
     def stream(self, name: str) -> StreamStatistics:
         """Return what is known of a stream."""

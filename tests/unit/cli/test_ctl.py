@@ -13,7 +13,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from streamshed.cli.ctl.edited_document import with_fragment, with_goals, without_query
+from streamshed.network.document.edited_document import with_fragment, with_goals, without_query
 from streamshed.cli.ctl.request_box import Reply, RequestBox
 from streamshed.cli.main import cli
 from streamshed.errors import IncompatibleCheckpointError, InvalidNetworkError

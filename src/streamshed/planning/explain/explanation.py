@@ -116,23 +116,25 @@ class Explanation:
         return self.unsheddable_seconds + self.protected_seconds > self.budget_seconds * (1 + 1e-6)
 
 
-def explain(
+def explain(  # noqa: PLR0913 - what a run is told of shedding, each by name
     network: QueryNetwork,
     statistics: NetworkStatistics,
     *,
     load_factor: float,
+    rows_per_second: float | None = None,
     policy: str = DEFAULT_POLICY,
     trigger_interval_seconds: float = 2.0,
     deadline_seconds: float | None = None,
     headroom: float = 0.8,
     hoeffding: HoeffdingSettings = PAPERS_BOUND,
 ) -> Explanation:
-    """Plan for a multiple of the load that is sustained without shedding, as a run does when it lasts.
+    """Plan for a multiple of a load, as a run does when it lasts.
 
     Args:
         network: The network.
         statistics: What is known of it.
         load_factor: The multiple, above 0.
+        rows_per_second: What is multiplied, of all streams together; None: what is sustained without shedding.
         policy: One of `RATE_POLICIES`.
         trigger_interval_seconds: How often a micro-batch starts.
         deadline_seconds: How long one may take, by the latency goal; None: as long as that.
@@ -152,7 +154,9 @@ def explain(
     )
 
     load = partial(_load_at, network, statistics, policy=policy, trigger_interval_seconds=trigger_interval_seconds)
-    factor = load_factor * sustained_factor(lambda times: load(times).unshed_seconds, budget.seconds)
+    sustained = sustained_factor(lambda times: load(times).unshed_seconds, budget.seconds)
+    usual = _rows_per_second(network, statistics)
+    factor = load_factor * (sustained if rows_per_second is None else rows_per_second / usual)
     load_at_factor = load(factor)
     explanation = _explanation(
         network,
@@ -160,8 +164,8 @@ def explain(
         load_at_factor,
         _chosen(network, load_at_factor, rates_of, budget, policy),
         policy=policy,
-        load_factor=load_factor,
-        rows_per_second=factor * _rows_per_second(network, statistics),
+        load_factor=load_factor if rows_per_second is None else factor / sustained,
+        rows_per_second=factor * usual,
         trigger_interval_seconds=trigger_interval_seconds,
         budget_seconds=budget.seconds,
     )

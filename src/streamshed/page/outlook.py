@@ -19,7 +19,7 @@ def outlook(known: KnownRun, plan: Explanation) -> dict[str, Any]:
 
     Returns:
         Loads in rows per second, seconds of a micro-batch, `workers`, `delay_seconds` from a row to its answers (None:
-        it grows as long as the load lasts), and lists of `nodes` and `queries`.
+        it grows as long as the load lasts), and lists of `samplers` and `queries`.
     """
     interval_seconds = plan.trigger_interval_seconds
     is_behind = plan.expected_seconds > interval_seconds
@@ -34,7 +34,11 @@ def outlook(known: KnownRun, plan: Explanation) -> dict[str, Any]:
         "delay_seconds": None if is_behind else interval_seconds + plan.expected_seconds,
         "is_saturated": plan.is_saturated,
         "workers": known.workers(plan),
-        "nodes": nodes(known, plan),
+        "samplers": [
+            {"address": step.name if step.address is None else step.address, "sampling_rate": step.sampling_rate}
+            for step in plan.steps
+            if step.sampling_rate is not None
+        ],
         "queries": [asdict(query) for query in plan.outlooks],
     }
 

@@ -1,9 +1,12 @@
 // The network as a graph in columns: a node stands right of its inputs. Laid out once for each network.
 
+import { percent, seconds } from "./texts.js";
+
 const NS = "http://www.w3.org/2000/svg";
-const WIDTH = 250, HEIGHT = 34, GAP_X = 70, GAP_Y = 12, LETTERS = 36;
+const WIDTH = 250, HEIGHT = 46, GAP_X = 70, GAP_Y = 12, LETTERS = 36;
 
 let drawn = null;
+let onChoose = () => {};
 
 function make(name, attributes, ...children) {
   const made = document.createElementNS(NS, name);
@@ -59,7 +62,7 @@ function draw(container, network) {
   const { places, rows, columns } = layout(network);
   const at = new Map(places.map((p) => [p.key, { x: 10 + p.column * (WIDTH + GAP_X), y: 10 + p.row * (HEIGHT + GAP_Y) }]));
   const width = columns * (WIDTH + GAP_X), height = rows * (HEIGHT + GAP_Y) + 20;
-  const svg = make("svg", { width, height, role: "img", "aria-label": "the operators and queries of the network" });
+  const svg = make("svg", { width, height, role: "group", "aria-label": "the operators and queries of the network" });
   const parts = new Map();
   for (const place of places) {
     const { x, y } = at.get(place.key);
@@ -69,14 +72,42 @@ function draw(container, network) {
       return make("path", { d: `M${x1},${y1} C${middle},${y1} ${middle},${y2} ${x},${y2}` });
     });
     const title = make("title", {}, place.label);
-    const text = make("text", { x: x + 8, y: y + 21 }, shortened(place.label));
-    const box = make("g", { class: place.kind }, make("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 4 }), text, title);
+    const text = make("text", { x: x + 8, y: y + 19 }, shortened(place.label));
+    const cost = make("text", { class: "cost", x: x + 8, y: y + 36 });
+    const load = make("rect", { class: "load", x: x + 1, y: y + HEIGHT - 5, width: 0, height: 4, rx: 2 });
+    const frame = make("rect", { class: "frame", x, y, width: WIDTH, height: HEIGHT, rx: 4 });
+    const box = make("g", { class: place.kind, tabindex: 0, role: "button" }, frame, load, text, cost, title);
+    box.addEventListener("click", () => onChoose(place));
+    box.addEventListener("keydown", (event) => event.key === "Enter" && onChoose(place));
     const rate = make("text", { class: "rate", x: x - 44, y: y + HEIGHT / 2 - 4 });
     svg.append(...arrows, box, rate);
-    parts.set(place.key, { place, arrows, box, rate });
+    parts.set(place.key, { place, arrows, box, rate, cost, load, state: "" });
   }
   container.replaceChildren(svg);
   return parts;
+}
+
+// What a row costs a node, and a bar for its part of all work.
+export function drawCosts(costs) {
+  for (const { place, cost, load } of drawn?.parts.values() ?? []) {
+    const known = costs.get(place.address);
+    const work = known?.work_share ? `, ${percent(known.work_share)} of the work` : "";
+    cost.textContent = known?.seconds_per_row === undefined ? "" : `${seconds(known.seconds_per_row)} a row${work}`;
+    load.setAttribute("width", (WIDTH - 2) * Math.min(known?.work_share ?? 0, 1));
+  }
+}
+
+// The clock of a node: that of the queries that rest on it.
+export function clockOf(place, network, latest) {
+  const above = new Map(network.nodes.map((node) => [node.id, [...(node.input ? [node.input] : []), ...node.joins]]));
+  const restsOn = (id) => id === place.key || (above.get(id) ?? []).some(restsOn);
+  const query = network.queries.find((one) => `query ${one.name}` === place.key || restsOn(one.node));
+  const clocks = Object.entries(latest);
+  return (clocks.find(([, row]) => query && query.name in (row.effective_sampling_rates ?? {})) ?? clocks[0])[0];
+}
+
+export function whenChosen(action) {
+  onChoose = action;
 }
 
 export function drawNetwork(container, network, latest) {
@@ -87,12 +118,15 @@ export function drawNetwork(container, network, latest) {
   if (drawn?.network !== network) drawn = { network, parts: draw(container, network) };
   const samplers = Object.assign({}, ...Object.values(latest).map((row) => row.samplers ?? {}));
   const kept = Object.assign({}, ...Object.values(latest).map((row) => row.kept_shares ?? {}));
-  for (const { place, arrows, box, rate } of drawn.parts.values()) {
+  for (const part of drawn.parts.values()) {
+    const { place, arrows, box, rate } = part;
     const share = samplers[place.address] ?? (place.kind === "query" ? kept[place.label] : undefined) ?? 1;
     const isShed = share < 1;
+    const text = isShed ? `${(100 * share).toPrecision(3)} %` : "";
+    if (part.state === text) continue;
+    part.state = text;
     box.setAttribute("class", isShed ? `${place.kind} shed` : place.kind);
     arrows.forEach((arrow) => arrow.setAttribute("class", isShed ? "shed" : ""));
-    const text = isShed ? `${(100 * share).toPrecision(3)} %` : "";
-    if (rate.textContent !== text) rate.textContent = text;
+    rate.textContent = text;
   }
 }

@@ -1,17 +1,31 @@
 // The page: asks for all that is known, then follows what is new. All texts go in as text, never as HTML.
 
+import { Answers } from "./answers.js";
+import { Changes } from "./changes.js";
 import { Charts } from "./charts.js";
-import { drawNetwork } from "./network.js";
-import { Decisions, Queries } from "./tables.js";
+import { Decisions } from "./decisions.js";
+import { clockOf, drawCosts, drawNetwork, whenChosen } from "./network.js";
+import { NodeView } from "./node.js";
+import { Queries } from "./queries.js";
+import { ask } from "./texts.js";
+import { WhatIf } from "./what_if.js";
 
 const KEPT = 1000;
+const COSTS_EVERY_MILLISECONDS = 15_000;
 const element = (id) => document.getElementById(id);
 
-const state = { figures: {}, latest: {}, headlines: {}, network: null, clock: null };
+const state = { figures: {}, latest: {}, headlines: {}, answered: {}, bound_factor: 1.96, network: null, clock: null };
 const charts = new Charts(element("charts"));
-const queries = new Queries(element("queries"), element("filter"), element("query-count"));
+const answers = new Answers(element("answers"));
+const queries = new Queries(element("queries"), element("filter"), element("query-count"), choose);
 const decisions = new Decisions(element("decisions"), element("decision"));
+const nodeView = new NodeView(element("node"));
+const whatIf = new WhatIf(element("what-if"));
+const changes = new Changes(element("change"), state.bound_factor);
+let costs = new Map();
 let isDue = false;
+
+const queryNamed = (name) => state.network?.queries.find((query) => query.name === name) ?? { name };
 
 function draw() {
   isDue = false;
@@ -27,7 +41,7 @@ function draw() {
   element("headline").className = headline.state;
   charts.show(figures);
   drawNetwork(element("network"), state.network, state.latest);
-  queries.show(state.network, latest);
+  queries.show(state.network, ofAllClocks(latest), state.answered, state.bound_factor);
   decisions.show(clock, figures);
   const hasWorkers = latest.workers_running !== null && latest.workers_running !== undefined;
   element("workers-section").hidden = !hasWorkers;
@@ -39,10 +53,29 @@ function draw() {
   }
 }
 
+// The table has the queries of all clocks: each of them is in the latest row of its own.
+function ofAllClocks(latest) {
+  const rows = Object.values(state.latest);
+  if (rows.length < 2) return latest;
+  const together = (name) => Object.assign({}, ...rows.map((row) => row[name] ?? {}));
+  return {
+    effective_sampling_rates: together("effective_sampling_rates"),
+    expected_errors: together("expected_errors"),
+    kept_shares: together("kept_shares"),
+    missed_goals: rows.map((row) => row.missed_goals ?? "").join(" "),
+  };
+}
+
 function drawSoon() {
   if (isDue) return;
   isDue = true;
   requestAnimationFrame(draw);
+}
+
+function choose(name) {
+  queries.chosen = name;
+  drawSoon();
+  answers.open(queryNamed(name)).catch((error) => say(`cannot load answers: ${error.message}`));
 }
 
 function showClocks() {
@@ -58,21 +91,31 @@ function showClocks() {
 function take(news) {
   Object.assign(state.latest, news.latest);
   Object.assign(state.headlines, news.headlines);
+  Object.assign(state.answered, news.answered);
+  if (news.network) state.network = news.network;
   for (const row of news.new) {
     const figures = (state.figures[row.clock] ??= []);
     if (figures.length && row.micro_batch_id <= figures.at(-1).micro_batch_id) continue;
     figures.push(row);
     if (figures.length > KEPT) figures.shift();
   }
+  if (answers.query && answers.query.name in (news.answered ?? {})) answers.load().catch(() => {});
   showClocks();
   drawSoon();
+  if (news.network) drawCostsSoon();
+}
+
+async function drawCostsSoon() {
+  const nodes = await ask("nodes.json").catch(() => []);
+  costs = new Map(nodes.map((node) => [node.address, node]));
+  drawCosts(costs);
 }
 
 async function load() {
-  const answer = await fetch("shown.json");
-  Object.assign(state, await answer.json());
+  Object.assign(state, await ask("shown.json"));
   element("checkpoint").textContent = state.checkpoint;
   document.title = `streamshed: ${state.checkpoint.split("/").filter(Boolean).pop()}`;
+  for (const control of document.querySelectorAll(".changing")) control.hidden = !state.is_changeable;
   showClocks();
   drawSoon();
 }
@@ -96,11 +139,13 @@ setInterval(showAge, 2000);
 
 async function follow() {
   await load();
+  draw();
+  whatIf.begin(state.policies, state.bound_factor);
+  changes.factor = state.bound_factor;
+  await drawCostsSoon();
   // To print it, or to keep a picture: what there is, and no more.
-  if (new URLSearchParams(location.search).has("still")) {
-    draw();
-    return say("as it was when this was loaded");
-  }
+  if (new URLSearchParams(location.search).has("still")) return say("as it was when this was loaded");
+  setInterval(() => document.hidden || drawCostsSoon(), COSTS_EVERY_MILLISECONDS);
   const events = new EventSource("events");
   events.onopen = () => say("live");
   events.onmessage = (event) => take(JSON.parse(event.data));
@@ -111,19 +156,44 @@ async function follow() {
   };
 }
 
+whenChosen((place) => {
+  if (place.kind === "query") choose(place.address);
+  const clock = clockOf(place, state.network, state.latest);
+  nodeView.open(place, clock, costs.get(place.address), state.latest[clock]).catch((error) => say(error.message));
+});
 element("clock").addEventListener("change", (event) => {
   state.clock = event.target.value;
   drawSoon();
 });
-document.addEventListener("keydown", (event) => {
-  if (event.key === "/" && !["INPUT", "SELECT"].includes(document.activeElement.tagName)) {
-    event.preventDefault();
-    element("filter").focus();
-  }
-});
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  charts.forget();
+element("what-if").addEventListener("toggle", (event) => event.target.open && whatIf.askSoon());
+element("add").addEventListener("click", () => changes.open("add"));
+element("change-chosen").addEventListener("click", () => changes.open("change", queryNamed(answers.query.name)));
+element("remove-chosen").addEventListener("click", () => changes.open("remove", queryNamed(answers.query.name)));
+element("close-answers").addEventListener("click", () => {
+  queries.chosen = null;
+  answers.close();
   drawSoon();
 });
 
-follow().catch((error) => say(`cannot load: ${error}`));
+const SHORTCUTS = {
+  "/": () => element("filter").focus(),
+  w: () => {
+    element("what-if").open = true;
+    element("what-if").querySelector("input").focus();
+  },
+  a: () => state.is_changeable && changes.open("add"),
+};
+document.addEventListener("keydown", (event) => {
+  const isTyping = ["INPUT", "SELECT", "TEXTAREA"].includes(document.activeElement.tagName);
+  const isOpen = document.querySelector("dialog[open]") !== null;
+  if (isTyping || isOpen || event.ctrlKey || event.metaKey || event.altKey || !(event.key in SHORTCUTS)) return;
+  event.preventDefault();
+  SHORTCUTS[event.key]();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  charts.forget();
+  if (answers.query) answers.draw();
+  drawSoon();
+});
+
+follow().catch((error) => say(`cannot load: ${error.message}`));

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from streamshed.control.settings import ControlSettings
@@ -15,7 +16,8 @@ from streamshed.errors import SourceUnavailableError
 from streamshed.network.document.document import NetworkDocument, parse_network
 from streamshed.network.document.yaml_text import read_yaml, write_yaml
 from streamshed.network.run.run_settings import RunSettings
-from streamshed.planning.explain.explanation import Explanation, explain
+from streamshed.planning.explain.explanation import Explanation
+from streamshed.planning.explain.load_planner import LoadPlanner
 from streamshed.spark.checkpoint.description import DOCUMENT_FILE
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
 from streamshed.statistics.guess import believed_statistics
@@ -36,6 +38,7 @@ class KnownRun:
 
     document: NetworkDocument
     statistics: NetworkStatistics
+    _planners: dict[str, LoadPlanner] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def usual_rows_per_second(self) -> float:
@@ -54,19 +57,10 @@ class KnownRun:
             InvalidNetworkError: There is no such policy.
             InvalidStatisticsError: No load is sustained, or every load is.
         """
-        run = self.document.run
-        control = ControlSettings.of(run, unscalable="keep")
-        return explain(
-            self.document.network.foundation,
-            self._believed,
-            load_factor=1.0,
-            rows_per_second=rows_per_second,
-            policy=policy or run.policy,
-            trigger_interval_seconds=control.trigger_interval_seconds,
-            deadline_seconds=min(control.trigger_interval_seconds, control.deadline_seconds),
-            headroom=run.headroom,
-            hoeffding=control.hoeffding,
-        )
+        policy = policy or self.document.run.policy
+        if policy not in self._planners:
+            self._planners[policy] = self._planner(policy)
+        return self._planners[policy].plan(rows_per_second)
 
     def workers(self, plan: Explanation) -> int | None:
         """Return on how many workers, as the statistics are of, nothing would be shed; None: on no number of them.
@@ -87,7 +81,20 @@ class KnownRun:
         except InvalidElasticityError:
             return None
 
-    @property
+    def _planner(self, policy: str) -> LoadPlanner:
+        run = self.document.run
+        control = ControlSettings.of(run, unscalable="keep")
+        return LoadPlanner(
+            network=self.document.network.foundation,
+            statistics=self._believed,
+            policy=policy,
+            trigger_interval_seconds=control.trigger_interval_seconds,
+            deadline_seconds=min(control.trigger_interval_seconds, control.deadline_seconds),
+            headroom=run.headroom,
+            hoeffding=control.hoeffding,
+        )
+
+    @cached_property
     def _believed(self) -> NetworkStatistics:
         foundation = self.document.network.foundation
         return with_sides(foundation, believed_statistics(foundation, self.statistics), self.statistics)
@@ -107,7 +114,7 @@ def _without_files(document: str) -> str:
 
 
 class KnownRunReader:
-    """Reads what a checkpoint knows; a document that has not changed is parsed once.
+    """Reads what a checkpoint knows; what has not changed is parsed once.
 
     Args:
         checkpoint: The folder of all clocks.
@@ -115,7 +122,8 @@ class KnownRunReader:
 
     def __init__(self, checkpoint: Storage) -> None:
         self._checkpoint = checkpoint
-        self._parsed: tuple[str, NetworkDocument] | None = None
+        self._document: tuple[str, NetworkDocument] | None = None
+        self._known: tuple[list[str], KnownRun] | None = None
 
     def read(self, clocks: Sequence[str]) -> KnownRun:
         """Return what is known now.
@@ -135,11 +143,18 @@ class KnownRunReader:
                 " functions without a name or DataFrames, which no document can say?"
             )
         parts = [self._checkpoint.below(clock).read_sealed(STATISTICS_FILE) for clock in clocks]
-        known = [NetworkStatistics.from_json(part) for part in parts if part is not None]
-        if not known:
+        known_parts = [part for part in parts if part is not None]
+        if not known_parts:
             raise SourceUnavailableError(
                 "nothing is known of costs yet: statistics are written after the first micro-batch"
             )
-        if self._parsed is None or self._parsed[0] != text:
-            self._parsed = text, parse_network(_without_files(text))
-        return KnownRun(self._parsed[1], NetworkStatistics.together(known))
+        texts = [text, *known_parts]
+        if self._known is None or self._known[0] != texts:
+            statistics = NetworkStatistics.together([NetworkStatistics.from_json(part) for part in known_parts])
+            self._known = texts, KnownRun(self._parsed(text), statistics)
+        return self._known[1]
+
+    def _parsed(self, text: str) -> NetworkDocument:
+        if self._document is None or self._document[0] != text:
+            self._document = text, parse_network(_without_files(text))
+        return self._document[1]

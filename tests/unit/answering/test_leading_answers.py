@@ -18,9 +18,7 @@ from streamshed.answering.table.leading_answers import (
 )
 
 
-def answer(
-    query: str = "q", window: int = 0, key: str = "a", rows: float | None = 1.0, **other: Any
-) -> dict[str, Any]:
+def answer(query: str = "q", window: int = 0, key: str = "a", rows: float | None = 1.0, **other: Any) -> dict[str, Any]:
     """An answer whose window ends at a second, or at a number."""
     return {
         "kind": "answer",

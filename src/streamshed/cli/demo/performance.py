@@ -33,7 +33,8 @@ from streamshed.dashboard.picture import write_picture
 from streamshed.dashboard.timeline import Span, Timeline, timeline_of_journal
 from streamshed.dashboard.wording import count_text, seconds_text
 from streamshed.network.words.policy_names import DEFAULT_POLICY
-from streamshed.planning.explain.explanation import Explanation, explain_rates
+from streamshed.planning.explain.explanation import Explanation
+from streamshed.planning.explain.load_planner import explain_rates
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER
 from streamshed.spark.checkpoint.description import DOCUMENT_FILE
 from streamshed.spark.checkpoint.storage import NETWORK_FILE, STATISTICS_FILE

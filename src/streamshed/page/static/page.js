@@ -4,7 +4,7 @@ import { Answers } from "./answers.js";
 import { Changes } from "./changes.js";
 import { Charts } from "./charts.js";
 import { Decisions } from "./decisions.js";
-import { clockOf, drawCosts, drawNetwork, whenChosen } from "./network.js";
+import { NetworkView, clockOf } from "./network.js";
 import { NodeView } from "./node.js";
 import { Queries } from "./queries.js";
 import { ask } from "./texts.js";
@@ -19,10 +19,10 @@ const charts = new Charts(element("charts"));
 const answers = new Answers(element("answers"));
 const queries = new Queries(element("queries"), element("filter"), element("query-count"), choose);
 const decisions = new Decisions(element("decisions"), element("decision"));
+const networkView = new NetworkView(element("network"), chooseNode);
 const nodeView = new NodeView(element("node"));
 const whatIf = new WhatIf(element("what-if"));
 const changes = new Changes(element("change"), state.bound_factor);
-let costs = new Map();
 let isDue = false;
 
 const queryNamed = (name) => state.network?.queries.find((query) => query.name === name) ?? { name };
@@ -40,7 +40,7 @@ function draw() {
   element("headline").textContent = headline.sentence;
   element("headline").className = headline.state;
   charts.show(figures);
-  drawNetwork(element("network"), state.network, state.latest);
+  networkView.show(state.network, state.latest);
   queries.show(state.network, ofAllClocks(latest), state.answered, state.bound_factor);
   decisions.show(clock, figures);
   const hasWorkers = latest.workers_running !== null && latest.workers_running !== undefined;
@@ -78,6 +78,19 @@ function choose(name) {
   answers.open(queryNamed(name)).catch((error) => say(`cannot load answers: ${error.message}`));
 }
 
+function chooseNode(place) {
+  if (place.kind === "query") choose(place.address);
+  const clock = clockOf(place, state.network, state.latest);
+  const costs = networkView.costs.get(place.address);
+  nodeView.open(place, clock, costs, state.latest[clock]).catch((error) => say(error.message));
+}
+
+function closeAnswers() {
+  queries.chosen = null;
+  answers.close();
+  drawSoon();
+}
+
 function showClocks() {
   const clocks = Object.keys(state.figures);
   const chosen = element("clock");
@@ -93,6 +106,8 @@ function take(news) {
   Object.assign(state.headlines, news.headlines);
   Object.assign(state.answered, news.answered);
   if (news.network) state.network = news.network;
+  const isGone = news.network && answers.query && !news.network.queries.some(({ name }) => name === answers.query.name);
+  if (isGone) closeAnswers();
   for (const row of news.new) {
     const figures = (state.figures[row.clock] ??= []);
     if (figures.length && row.micro_batch_id <= figures.at(-1).micro_batch_id) continue;
@@ -102,13 +117,12 @@ function take(news) {
   if (answers.query && answers.query.name in (news.answered ?? {})) answers.load().catch(() => {});
   showClocks();
   drawSoon();
-  if (news.network) drawCostsSoon();
+  if (news.network) loadCosts();
 }
 
-async function drawCostsSoon() {
+async function loadCosts() {
   const nodes = await ask("nodes.json").catch(() => []);
-  costs = new Map(nodes.map((node) => [node.address, node]));
-  drawCosts(costs);
+  networkView.showCosts(new Map(nodes.map((node) => [node.address, node])));
 }
 
 async function load() {
@@ -142,10 +156,10 @@ async function follow() {
   draw();
   whatIf.begin(state.policies, state.bound_factor);
   changes.factor = state.bound_factor;
-  await drawCostsSoon();
+  await loadCosts();
   // To print it, or to keep a picture: what there is, and no more.
   if (new URLSearchParams(location.search).has("still")) return say("as it was when this was loaded");
-  setInterval(() => document.hidden || drawCostsSoon(), COSTS_EVERY_MILLISECONDS);
+  setInterval(() => document.hidden || loadCosts(), COSTS_EVERY_MILLISECONDS);
   const events = new EventSource("events");
   events.onopen = () => say("live");
   events.onmessage = (event) => take(JSON.parse(event.data));
@@ -156,11 +170,6 @@ async function follow() {
   };
 }
 
-whenChosen((place) => {
-  if (place.kind === "query") choose(place.address);
-  const clock = clockOf(place, state.network, state.latest);
-  nodeView.open(place, clock, costs.get(place.address), state.latest[clock]).catch((error) => say(error.message));
-});
 element("clock").addEventListener("change", (event) => {
   state.clock = event.target.value;
   drawSoon();
@@ -169,11 +178,7 @@ element("what-if").addEventListener("toggle", (event) => event.target.open && wh
 element("add").addEventListener("click", () => changes.open("add"));
 element("change-chosen").addEventListener("click", () => changes.open("change", queryNamed(answers.query.name)));
 element("remove-chosen").addEventListener("click", () => changes.open("remove", queryNamed(answers.query.name)));
-element("close-answers").addEventListener("click", () => {
-  queries.chosen = null;
-  answers.close();
-  drawSoon();
-});
+element("close-answers").addEventListener("click", closeAnswers);
 
 const SHORTCUTS = {
   "/": () => element("filter").focus(),

@@ -18,6 +18,8 @@ export const endText = (answer) =>
 
 const share = (figures) => (figures?.answers ? figures.exact_answers / figures.answers : undefined);
 
+const AROUND = 10;
+
 // Of each column: title, kind of cell, value to sort by, and the value as text.
 const COLUMNS = [
   ["query", "", (query) => query.name, plain],
@@ -47,6 +49,9 @@ export class Queries {
     this.rows = new Map();
     this.last = null;
     this.chosen = null;
+    this.missed = new Set();
+    this.shown = [];
+    table.parentElement.addEventListener("scroll", () => requestAnimationFrame(() => this.last && this.paint()), { passive: true });
     filter.addEventListener("input", () => this.show(...this.last));
     heads(table, COLUMNS, (title, place) => this.sorter(title, place));
     const choose = (event) => {
@@ -72,19 +77,20 @@ export class Queries {
     const all = network?.queries ?? Object.keys(latest.effective_sampling_rates ?? {}).map((name) => ({ name }));
     const wanted = this.filter.value.toLowerCase();
     const value = (query) => sortable(COLUMNS[this.order.column][2](query, latest, answered[query.name], factor));
-    const chosen = all
+    const shown = all
       .filter((query) => query.name.toLowerCase().includes(wanted))
       .map((query) => [value(query), query])
       .sort(([a], [b]) => this.order.sign * (a < b ? -1 : a > b ? 1 : 0));
-    const missed = new Set((latest.missed_goals ?? "").split(" "));
+    this.missed = new Set((latest.missed_goals ?? "").split(" "));
+    this.shown = shown.map(([, query]) => this.made(query));
     const body = this.table.tBodies[0];
-    const shown = chosen.map(([, query]) => this.row(query, latest, answered[query.name], factor, missed));
-    const isSame = shown.length === body.rows.length && shown.every((row, place) => row === body.rows[place]);
-    if (!isSame) body.replaceChildren(...shown);
-    this.count.textContent = `${chosen.length} of ${all.length}`;
+    const isSame = this.shown.length === body.rows.length && this.shown.every(({ row }, place) => row === body.rows[place]);
+    if (!isSame) body.replaceChildren(...this.shown.map(({ row }) => row));
+    this.count.textContent = `${shown.length} of ${all.length}`;
+    this.paint();
   }
 
-  row(query, latest, figures, factor, missed) {
+  made(query) {
     let made = this.rows.get(query.name);
     if (!made) {
       const row = document.createElement("tr");
@@ -93,19 +99,34 @@ export class Queries {
       row.append(...COLUMNS.map(([, kind]) => cell("", kind)));
       made = { row, cells: [...row.cells], texts: COLUMNS.map(() => ""), state: "" };
       this.rows.set(query.name, made);
+      this.paintRow(Object.assign(made, { query }));
     }
+    made.query = query;
+    return made;
+  }
+
+  // Only rows in sight are painted anew; others when they are scrolled to.
+  paint() {
+    const box = this.table.parentElement;
+    const height = this.shown[0]?.row.offsetHeight || 1;
+    const first = Math.max(0, Math.floor(box.scrollTop / height) - AROUND);
+    const last = Math.ceil((box.scrollTop + box.clientHeight) / height) + AROUND;
+    this.shown.slice(first, last).forEach((made) => this.paintRow(made));
+  }
+
+  paintRow(made) {
+    const [, latest, answered, factor] = this.last;
+    const { query } = made;
     COLUMNS.forEach(([, , value, form], place) => {
-      const raw = value(query, latest, figures, factor);
+      const raw = value(query, latest, answered[query.name], factor);
       const text = Number.isNaN(raw) ? "" : form(raw);
       if (made.texts[place] === text) return;
-      made.texts[place] = text;
-      made.cells[place].textContent = text;
+      made.texts[place] = made.cells[place].textContent = text;
     });
     const rate = latest.effective_sampling_rates?.[query.name] ?? 1;
     const kept = latest.kept_shares?.[query.name] ?? 1;
-    const state = missed.has(query.name) ? "missed" : rate < 1 || kept < 1 ? "shed" : "";
+    const state = this.missed.has(query.name) ? "missed" : rate < 1 || kept < 1 ? "shed" : "";
     const name = query.name === this.chosen ? `${state} chosen` : state;
     if (made.state !== name) made.row.className = made.state = name;
-    return made.row;
   }
 }

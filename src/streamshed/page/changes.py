@@ -14,8 +14,8 @@ from streamshed.page.known_run import KnownRun
 from streamshed.planning.explain.explanation import Explanation, Outlook
 
 PATIENCE_SECONDS = 60.0
-_NOTICEABLE = 0.001
-"""An error that rises by less is not told."""
+_NOTICEABLE = 1.01
+"""An error that rises by a smaller factor is not told."""
 
 _GOALS = ("weight", "priority", "mode", "max_error", "max_gap", "gaps_by")
 
@@ -140,11 +140,11 @@ def _compared(before: KnownRun, after: KnownRun, rows_per_second: float) -> dict
     )
     changed = [name for name in asked_before | asked_after if asked_before.get(name) != asked_after.get(name)]
     rises = {
-        name: outlooks_after[name].expected_error - outlooks_before[name].expected_error
-        for name in asked_before
-        if name not in changed
+        name: outlooks_after[name].expected_error - before_it.expected_error
+        for name, before_it in outlooks_before.items()
+        if name not in changed and _rises(before_it, outlooks_after[name])
     }
-    payers = sorted((name for name, rise in rises.items() if rise > _NOTICEABLE), key=lambda name: -rises[name])
+    payers = sorted(rises, key=lambda name: -rises[name])
     return {
         "rows_per_second": rows_per_second,
         "seconds_before": plan_before.unshed_seconds,
@@ -158,6 +158,10 @@ def _compared(before: KnownRun, after: KnownRun, rows_per_second: float) -> dict
             for kind, names in (("changed", changed), ("payers", payers))
         },
     }
+
+
+def _rises(before: Outlook, after: Outlook) -> bool:
+    return after.expected_error > _NOTICEABLE * before.expected_error
 
 
 def _by_query(plan: Explanation) -> dict[str, Outlook]:

@@ -14,6 +14,20 @@ KEPT_ANSWERS = 600
 """So many of the latest answers and gaps of a query are shown."""
 _CONFIDENCE = 0.95
 
+_SHORT = (
+    "kind",
+    "aggregate",
+    "key",
+    "value",
+    "value_text",
+    "lower",
+    "upper",
+    "exact",
+    "reason",
+    "window_end",
+    "window_until",
+)
+
 Answer = Mapping[str, Any]
 """An answer or a gap, by the columns of docs/answers.md that are known; instants in seconds since 1970."""
 
@@ -80,8 +94,13 @@ class RecentAnswers:
             error = tally["relative_error"]
             self._figures[query] = sums | {
                 "relative_error": before.get("relative_error") if error is None else error,
-                "last": latest.get(query, before.get("last")),
+                "last": _shortened(latest[query]) if query in latest else before.get("last"),
             }
+
+
+def _shortened(answer: Answer) -> Answer:
+    """What a line of a table needs of it."""
+    return {name: answer[name] for name in _SHORT if name in answer}
 
 
 def _end(answer: Answer) -> float:

@@ -107,11 +107,13 @@ class Recorded:
     Args:
         path: Its folder.
         queries: How many there are.
+        has_answers: Whether their answers lie beside the journal.
     """
 
-    def __init__(self, path: Path, queries: int = 3) -> None:
+    def __init__(self, path: Path, queries: int = 3, *, has_answers: bool = True) -> None:
         self.path, self.network = path, monitored(queries)
         self._history = History(Storage.at(str(path)).below("time/journal"))
+        self._has_answers = has_answers
         self._answer_files = AnswerFiles(Storage.at(str(path)).below(f"time/{ANSWERS_FOLDER}"))
         describe(Storage.at(str(path)), self.network, Settings())
         statistics = believed_statistics(self.network, None).to_json()
@@ -123,7 +125,10 @@ class Recorded:
         for _ in range(micro_batches):
             names = [query.name for query in self.network.queries]
             share = row_settings.get("share", 1.0)
-            self._answer_files.write(self.count, dict.fromkeys(names, tally(share)), answers(self.count, names, share))
+            if self._has_answers:
+                self._answer_files.write(
+                    self.count, dict.fromkeys(names, tally(share)), answers(self.count, names, share)
+                )
             self._history.append(row(self.count, self.network, **row_settings))
             self.count += 1
 

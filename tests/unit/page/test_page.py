@@ -54,6 +54,9 @@ def test_all_that_is_known_is_shown_at_first(server: PageServer, recorded: Recor
     assert set(told["latest"]["time"]["samplers"]) <= {node["address"] for node in told["network"]["nodes"]}
     assert told["headlines"]["time"]["state"] == "shedding"
     assert told["checkpoint"] == str(recorded.path)
+    assert {"answers": 5, "exact_answers": 3, "relative_error": 0.06}.items() <= told["answered"]["q0"].items()
+    assert told["answered"]["q0"]["last"]["lower"] == 940.0
+    assert not told["is_changeable"]
 
 
 def test_what_is_new_is_told_to_those_who_watch(server: PageServer, recorded: Recorded) -> None:
@@ -66,6 +69,8 @@ def test_what_is_new_is_told_to_those_who_watch(server: PageServer, recorded: Re
     news = json.loads(line[len(b"data: ") :])
     assert [figures["micro_batch_id"] for figures in news["new"]] == [5]
     assert news["headlines"]["time"]["state"] == "good"
+    assert news["answered"]["q1"]["exact_answers"] == 4
+    assert "network" not in news
 
 
 def test_a_decision_is_told_as_the_journal_has_it(server: PageServer) -> None:
@@ -76,9 +81,53 @@ def test_a_decision_is_told_as_the_journal_has_it(server: PageServer) -> None:
 
 def test_the_bundle_has_what_helps_and_no_rows(server: PageServer) -> None:
     with zipfile.ZipFile(io.BytesIO(get(f"{server.url}bundle.zip")[1])) as bundle:
-        assert set(bundle.namelist()) == {"journal.jsonl", "network.json", "versions.json"}
+        files = {"journal.jsonl", "network.json", "time/statistics.json", "versions.json"}
+        assert set(bundle.namelist()) == files
         assert len(bundle.read("journal.jsonl").splitlines()) == 5
         assert "pyspark" in json.loads(bundle.read("versions.json"))
+
+
+def test_answers_of_a_query_are_told_oldest_first(server: PageServer) -> None:
+    told = json.loads(get(f"{server.url}answers/q1")[1])
+    assert [answer["exact"] for answer in told] == [True, True, True, False, False]
+    assert [answer["window_end"] - told[0]["window_end"] for answer in told] == [0, 2, 4, 6, 8]
+    assert json.loads(get(f"{server.url}answers/other")[1]) == []
+
+
+def test_what_if_is_answered_for_the_load_of_the_last_minute(server: PageServer) -> None:
+    told = [json.loads(get(f"{server.url}what-if.json?load={load}")[1]) for load in (1, 100_000)]
+    assert [plan["present_rows_per_second"] for plan in told] == [1300.0] * 2  # three times 1,000 and two times 5,000
+    assert [plan["rows_per_second"] for plan in told] == [1300.0, 130_000_000.0]
+    assert [bool(plan["samplers"]) for plan in told] == [False, True]
+    assert told[0]["delay_seconds"] == pytest.approx(2 + told[0]["expected_seconds"])
+    assert told[0]["workers"] == 1 < told[1]["workers"]
+    assert all(query["effective_sampling_rate"] < 1 for query in told[1]["queries"])
+
+
+def test_what_cannot_be_is_told_as_a_sentence(server: PageServer) -> None:
+    for query, says in (("load=0", "above 0"), ("load=x", "got 'x'"), ("load=1&policy=unifrom", "uniform")):
+        status, body = get(f"{server.url}what-if.json?{query}")
+        assert status == 422
+        assert says in json.loads(body)["problem"]
+
+
+def test_nodes_are_told_with_their_costs_and_their_past(server: PageServer, recorded: Recorded) -> None:
+    nodes = {node["address"]: node for node in json.loads(get(f"{server.url}nodes.json")[1])}
+    operators = {node.address for node in recorded.network.row_nodes}
+    assert nodes.keys() == operators | {"q0", "q1", "q2"}
+    assert sum(node["work_share"] for node in nodes.values()) == pytest.approx(1)
+    assert nodes["ticks > filter value > 1"]["selectivity"] == 0.5
+    past = json.loads(get(f"{server.url}past/time?node=q1")[1])
+    assert [row["effective_sampling_rate"] for row in past] == [1, 1, 1, 0.25, 0.25]
+    assert json.loads(get(f"{server.url}past/other?node=q1")[1]) == []
+
+
+def test_without_a_document_there_is_no_what_if_and_it_says_why(server: PageServer, recorded: Recorded) -> None:
+    (recorded.path / "network.yaml").unlink()
+    status, body = get(f"{server.url}what-if.json?load=1")
+    assert status == 422
+    assert "the checkpoint has no network.yaml" in json.loads(body)["problem"]
+    assert json.loads(get(f"{server.url}nodes.json")[1]) == []
 
 
 def test_files_outside_are_not_told(server: PageServer) -> None:

@@ -12,12 +12,13 @@ from streamshed.elasticity.deployment import workers_to_deploy
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
-from streamshed.errors import SourceUnavailableError
+from streamshed.errors import InvalidStatisticsError, SourceUnavailableError
 from streamshed.network.document.document import NetworkDocument, parse_network
 from streamshed.network.document.yaml_text import read_yaml, write_yaml
 from streamshed.network.run.run_settings import RunSettings
 from streamshed.planning.explain.explanation import Explanation
 from streamshed.planning.explain.load_planner import LoadPlanner
+from streamshed.planning.load.network_load import NetworkLoad, network_load
 from streamshed.spark.checkpoint.description import DOCUMENT_FILE
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
 from streamshed.statistics.guess import believed_statistics
@@ -42,9 +43,18 @@ class KnownRun:
 
     @property
     def usual_rows_per_second(self) -> float:
-        """How many rows came on average, of all streams together."""
+        """How many rows came on average, of all streams together.
+
+        Raises:
+            InvalidStatisticsError: None have.
+        """
         statistics = self._believed
-        return sum(statistics.stream(stream.name).rows_per_second for stream in self.document.network.streams)
+        rows_per_second = sum(
+            statistics.stream(stream.name).rows_per_second for stream in self.document.network.streams
+        )
+        if rows_per_second <= 0:
+            raise InvalidStatisticsError("no rows have come yet, so nothing is known of what more of them would take")
+        return rows_per_second
 
     def plan(self, rows_per_second: float, policy: str | None = None) -> Explanation:
         """Plan for a load that lasts, as the run would.
@@ -61,6 +71,19 @@ class KnownRun:
         if policy not in self._planners:
             self._planners[policy] = self._planner(policy)
         return self._planners[policy].plan(rows_per_second)
+
+    def load(self, rows_per_second: float) -> NetworkLoad:
+        """Return what the rows of a trigger interval take, node by node, nothing shed.
+
+        Args:
+            rows_per_second: Of all streams together.
+        """
+        return network_load(
+            self.document.network.foundation,
+            self._believed,
+            trigger_interval_seconds=self.document.run.trigger_seconds,
+            load_factor=rows_per_second / self.usual_rows_per_second,
+        )
 
     def workers(self, plan: Explanation) -> int | None:
         """Return on how many workers, as the statistics are of, nothing would be shed; None: on no number of them.

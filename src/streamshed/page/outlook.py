@@ -43,38 +43,44 @@ def outlook(known: KnownRun, plan: Explanation) -> dict[str, Any]:
     }
 
 
-def nodes(known: KnownRun, plan: Explanation) -> list[dict[str, Any]]:
-    """Return the streams, operators and queries of a plan with their costs.
+def nodes(known: KnownRun, rows_per_second: float) -> list[dict[str, Any]]:
+    """Return the streams, operators and queries of a network with their costs.
+
+    Args:
+        known: The network and what is known of it.
+        rows_per_second: The load.
 
     Returns:
-        Of each its `address` (of a query its name), `seconds` of a micro-batch if nothing is shed (None: they are in
-        the aggregate above), `work_share` of all that can be shed, the rates of the plan, and where it is known
-        `seconds_per_row`, `selectivity` and `is_measured`.
+        Of each its `address` (of a query its name), `work_share` of the work on all rows, and where it is known
+        `seconds_per_row`, `rows_per_second`, `selectivity` and `is_measured`.
     """
-    total_seconds = sum(step.seconds or 0.0 for step in plan.steps)
+    load = known.load(rows_per_second)
+    total_seconds = float(load.tree.node_seconds.sum())
+    queries = {demand.query for demand in load.demands}
+    seconds: dict[str, float] = {}
+    for node, address in zip(load.tree.nodes, load.addresses, strict=True):
+        # What groups of a query cost is a node of its own, below that of its rows.
+        place = address or (node.name if node.name in queries else load.tree.nodes[node.parent or 0].name)
+        seconds[place] = seconds.get(place, 0.0) + node.seconds
     return [
         {
-            "address": step.name if step.address is None else step.address,
-            "is_query": step.address is None,
-            "seconds": step.seconds,
-            "work_share": (step.seconds or 0.0) / total_seconds if total_seconds > 0 else 0.0,
-            "effective_sampling_rate": step.effective_sampling_rate,
-            "sampling_rate": step.sampling_rate,
-            **_costs(known, step.address, step.name),
+            "address": place,
+            "work_share": own_seconds / total_seconds if total_seconds > 0 else 0.0,
+            **_costs(known, place, is_query=place in queries),
         }
-        for step in plan.steps
+        for place, own_seconds in seconds.items()
     ]
 
 
-def _costs(known: KnownRun, address: str | None, name: str) -> Mapping[str, Any]:
+def _costs(known: KnownRun, place: str, *, is_query: bool) -> Mapping[str, Any]:
     statistics = known.statistics
-    if address is None:
-        query = statistics.queries.get(name)
+    if is_query:
+        query = statistics.queries.get(place)
         return {} if query is None else {"seconds_per_row": query.seconds_per_row}
-    if (stream := statistics.streams.get(address)) is not None:
+    if (stream := statistics.streams.get(place)) is not None:
         seconds = stream.read_seconds_per_row + stream.parse_seconds_per_row
         return {"seconds_per_row": seconds, "rows_per_second": stream.rows_per_second}
-    operator = statistics.operators.get(address)
+    operator = statistics.operators.get(place)
     if operator is None:
         return {}
     return {

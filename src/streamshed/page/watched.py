@@ -109,7 +109,7 @@ class WatchedCheckpoint:
         try:
             known = self.known()
             with self._planning:
-                return nodes(known, known.plan(self.rows_per_second(known)))
+                return nodes(known, self.rows_per_second(known))
         except StreamshedError:
             return []
 

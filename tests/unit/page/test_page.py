@@ -18,6 +18,8 @@ import pytest
 
 from streamshed.errors import PortInUseError
 from streamshed.page.serving import PageServer
+from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
+from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
 from tests.unit.page.recorded import Recorded
 
 
@@ -130,6 +132,14 @@ def test_without_a_document_there_is_no_what_if_and_it_says_why(server: PageServ
     assert json.loads(get(f"{server.url}nodes.json")[1]) == []
 
 
+def test_before_rows_have_come_there_is_no_what_if(server: PageServer, recorded: Recorded) -> None:
+    silent = NetworkStatistics(fixed_seconds=0.1, streams={"ticks": StreamStatistics(rows_per_second=0.0)})
+    Storage.at(str(recorded.path / "time")).write_sealed(STATISTICS_FILE, silent.to_json())
+    status, body = get(f"{server.url}what-if.json?load=1")
+    assert status == 422
+    assert "no rows have come yet" in json.loads(body)["problem"]
+
+
 def test_files_outside_are_not_told(server: PageServer) -> None:
     assert get(f"{server.url}static/page.js")[0] == 200
     assert [get(f"{server.url}static/{path}")[0] for path in ("../app.py", "%2e%2e/app.py", "nothing")] == [404] * 3
@@ -177,11 +187,17 @@ def test_a_browser_shows_it(server: PageServer) -> None:
     if browser is None:
         pytest.skip("there is no browser: Debian's package chromium is")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", "--dump-dom"]
-    command = [browser, *options, f"{server.url}?still"]
+    command = [browser, *options, f"{server.url}?still&query=q1&load=50"]
     page = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
     assert "25 % of the work is done." in page
-    assert page.count("<canvas") == 4
+    assert page.count("<canvas") == 5  # four of the run, one of the answers of q1
     assert page.count('class="query') == 3
+    assert "Answers of q1" in page
+    assert page.count("estimated: sampled") == 2
+    assert "n 1,000 ± 60" in page
+    assert "65,000 rows/s with the policy least_error" in page
+    assert "Nothing is shed." in page
+    assert "a row, " in page  # costs of nodes
     assert "25.0 %</text>" in page  # the sampler's share, on its arrow
     assert "&lt;b&gt;4.8 s&lt;/b&gt; of work" in page
     assert "<b>" not in page

@@ -76,17 +76,17 @@ def leading_of(parts: Sequence[pa.Table]) -> pa.Table:
 
 def _leads(table: pa.Table) -> npt.NDArray[np.bool_]:
     """Which rows lead: numbers of windows and of groups are told from where neighbors in order differ."""
-    asked = _codes(table.column("query")) * (1 + len(table)) + _codes(table.column("aggregate"))
+    aggregate_codes = _codes(table.column("query")) * (1 + len(table)) + _codes(table.column("aggregate"))
     until = pc.coalesce(pc.cast(table.column("window_end"), pa.int64()), table.column("window_until"), 0)
     window = -until.to_numpy()
     rows = -pc.coalesce(table.column("rows_estimated"), 0.0).to_numpy()
     keys = pc.coalesce(pc.binary_join(table.column("key"), _KEY_JOINT), "")
     place = pc.rank(keys, tiebreaker="dense").to_numpy().astype(np.int64)
-    order = np.lexsort((place, rows, window, asked))
-    is_asked_first = _is_first(asked[order])
-    is_window_first = is_asked_first | _is_first(window[order])
+    order = np.lexsort((place, rows, window, aggregate_codes))
+    is_aggregate_first = _is_first(aggregate_codes[order])
+    is_window_first = is_aggregate_first | _is_first(window[order])
     windows_before = np.cumsum(is_window_first) - 1
-    window_number = windows_before - _at_last_start(windows_before, is_asked_first)
+    window_number = windows_before - _at_last_start(windows_before, is_aggregate_first)
     positions = np.arange(len(order))
     group_number = positions - _at_last_start(positions, is_window_first)
     leads = np.empty(len(order), np.bool_)

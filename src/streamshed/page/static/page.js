@@ -156,9 +156,16 @@ async function follow() {
   draw();
   whatIf.begin(state.policies, state.bound_factor);
   changes.factor = state.bound_factor;
+  // A link may open a query and ask what if.
+  const asked = new URLSearchParams(location.search);
+  if (asked.has("query")) choose(asked.get("query"));
+  if (asked.has("load")) {
+    whatIf.set(Number(asked.get("load")));
+    element("what-if").open = true;
+  }
   await loadCosts();
   // To print it, or to keep a picture: what there is, and no more.
-  if (new URLSearchParams(location.search).has("still")) return say("as it was when this was loaded");
+  if (asked.has("still")) return say("as it was when this was loaded");
   setInterval(() => document.hidden || loadCosts(), COSTS_EVERY_MILLISECONDS);
   const events = new EventSource("events");
   events.onopen = () => say("live");

@@ -23,6 +23,10 @@ export class WhatIf {
     this.parts.policy.replaceChildren(new Option("that of the run", ""), ...policies.map((name) => new Option(name, name)));
   }
 
+  set(load) {
+    this.parts.load.value = Math.log10(load);
+  }
+
   askSoon() {
     this.parts.shown.textContent = `${loadOf(this.parts.load.value)} ×`;
     clearTimeout(this.waiting);

@@ -154,9 +154,9 @@ def explanation_of(  # noqa: PLR0913 - what was decided, and under which load, e
     """
     rates, droppable = chosen.rates, chosen.windows
     counting: _Counting = {}
-    for demand, rate in zip(load.demands, rates.tolist(), strict=True):
+    for demand, counting_rate in zip(load.demands, rates.tolist(), strict=True):
         if demand.counts_for is not None:
-            counting.setdefault(demand.counts_for, []).append((demand, rate))
+            counting.setdefault(demand.counts_for, []).append((demand, counting_rate))
     node_rates = load.tree.node_rates(rates)
     placed = {sampler.node: sampler for sampler in samplers(load.tree, rates)}
     while_kept = WhileKept(

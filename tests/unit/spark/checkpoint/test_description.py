@@ -30,7 +30,7 @@ def test_options_of_brokers_are_left_out(tmp_path: Path) -> None:
     written = [path.read_text() for path in tmp_path.iterdir()]
     assert len(written) == 2
     assert not any("hush" in text for text in written)
-    assert load_network(tmp_path / DOCUMENT_FILE).network.query("rows")
+    assert load_network(tmp_path / DOCUMENT_FILE).network.query("rows").name == "rows"
 
 
 def test_what_no_document_can_say_is_described_as_a_graph_alone(tmp_path: Path) -> None:

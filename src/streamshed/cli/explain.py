@@ -41,7 +41,7 @@ def explain(
     from streamshed.control.settings import ControlSettings
     from streamshed.dashboard.explained_network import ExplainedNetwork
     from streamshed.network.document.document import load_network
-    from streamshed.planning.explain.explanation import explain as planned
+    from streamshed.planning.explain.load_planner import explain as planned
 
     document = load_network(file)
     run = overridden(replace(document.run, elastic=None), options)

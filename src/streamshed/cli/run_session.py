@@ -172,10 +172,12 @@ def _faces(request: RunRequest, running: Run, checkpoint: str) -> Iterator[None]
     """Show the page, and tell metrics and traces meanwhile, where that was asked for."""
     with ExitStack() as faces:
         if request.page is not None:
+            from streamshed.page.changes import Changes
             from streamshed.page.serving import PageServer
 
             host, port = request.page
-            shown = faces.enter_context(PageServer(checkpoint, host=host, port=port))
+            changes = Changes(RequestBox(checkpoint), request.file.parent)
+            shown = faces.enter_context(PageServer(checkpoint, host=host, port=port, changes=changes))
             _say(request, f"page: {shown.url}")
         if request.metrics is not None:
             from streamshed.dashboard.metrics_server import MetricsServer

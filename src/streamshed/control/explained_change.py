@@ -10,13 +10,14 @@ from streamshed.control.settings import ControlSettings
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.words.notebook import preformatted
 from streamshed.network.words.wording import count_text, share_text
-from streamshed.planning.explain.explanation import Explanation, explain
+from streamshed.planning.explain.explanation import Explanation
+from streamshed.planning.explain.load_planner import LoadPlanner
 from streamshed.planning.explain.outlook import Outlook
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.network_statistics import NetworkStatistics
 
-_SAME = 1e-6
+_SAME, _NOTICEABLE = 1e-6, 0.01
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,10 +44,12 @@ class ExplainedChange:
 
     @property
     def payers(self) -> tuple[str, ...]:
-        """The queries before whose answers get worse: sampled more, or more of their windows dropped."""
-        after = _by_name(self.after)
+        """The queries before whose answers get worse, from at least a hundredth fewer rows or windows."""
+        after = outlooks_of(self.after)
         return tuple(
-            name for name, outlook in _by_name(self.before).items() if name in after and _is_worse(after[name], outlook)
+            name
+            for name, outlook in outlooks_of(self.before).items()
+            if name in after and _is_worse(after[name], outlook)
         )
 
     def to_json(self) -> str:
@@ -63,7 +66,7 @@ class ExplainedChange:
 
     def __str__(self) -> str:
         rows, fits = count_text(self.before.rows_per_second), self.before.budget_seconds
-        width = max(len("query"), *(len(name) for name in _by_name(self.before) | _by_name(self.after)))
+        width = max(len("query"), *(len(name) for name in outlooks_of(self.before) | outlooks_of(self.after)))
         work = f"a micro-batch has {self.before.unshed_seconds:.3g} s of work for {fits:.3g} s"
         lines = [
             f"at {rows} rows/s {work}, with the change {self.after.unshed_seconds:.3g} s ({self.added_seconds:+.3g} s)",
@@ -76,7 +79,7 @@ class ExplainedChange:
         return "\n".join(lines)
 
     def _rows(self, width: int) -> Iterator[str]:
-        before, after = _by_name(self.before), _by_name(self.after)
+        before, after = outlooks_of(self.before), outlooks_of(self.after)
         for name in before | after:
             yield f"{name:<{width}}  {_expected(before.get(name)):<28}  {_expected(after.get(name))}".rstrip()
 
@@ -130,22 +133,22 @@ def explain_change(
 
     def explained(network: QueryNetwork) -> Explanation:
         settings, foundation = control.for_network(network), network.foundation
-        return explain(
-            foundation,
-            with_sides(foundation, believed_statistics(foundation, statistics), statistics),
-            load_factor=load,
-            of_sustained=False,
+        planner = LoadPlanner(
+            network=foundation,
+            statistics=with_sides(foundation, believed_statistics(foundation, statistics), statistics),
             policy=settings.policy,
             trigger_interval_seconds=settings.trigger_interval_seconds,
             deadline_seconds=settings.deadline_seconds,
             headroom=settings.headroom,
             hoeffding=settings.hoeffding,
         )
+        return planner.plan(load * planner.usual_rows_per_second)
 
     return ExplainedChange(explained(before), explained(after))
 
 
-def _by_name(explanation: Explanation) -> dict[str, Outlook]:
+def outlooks_of(explanation: Explanation) -> dict[str, Outlook]:
+    """Return what is to be expected of each query, by its name."""
     return {outlook.query: outlook for outlook in explanation.outlooks}
 
 
@@ -153,7 +156,7 @@ def _is_worse(after: Outlook, before: Outlook) -> bool:
     def share(outlook: Outlook) -> float:
         return outlook.effective_sampling_rate * (1.0 if outlook.kept_share is None else outlook.kept_share)
 
-    return share(after) < share(before) * (1 - _SAME)
+    return share(after) < share(before) * (1 - _NOTICEABLE)
 
 
 def _expected(outlook: Outlook | None) -> str:

@@ -18,7 +18,8 @@ from streamshed.network.run.prediction_settings import PredictionSettings
 from streamshed.network.run.settings import Settings
 from streamshed.network.words.given import is_a, is_finite
 from streamshed.network.words.notebook import preformatted
-from streamshed.planning.explain.explanation import Explanation, explain
+from streamshed.planning.explain.explanation import Explanation
+from streamshed.planning.explain.load_planner import explain
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.network_statistics import NetworkStatistics

@@ -46,6 +46,17 @@ class JournalTail:
         rows = (row for segment in reversed(self._segments(clock)) for row in self._rows(clock, segment))
         return next((row for row in rows if row["micro_batch_id"] == micro_batch_id), None)
 
+    def latest_rows(self, clock: str, seconds: float) -> list[Row]:
+        """Return the rows of the last so many seconds before the latest micro-batch of a clock, oldest first."""
+        if clock not in self.clocks:
+            return []
+        rows: list[Row] = []
+        for segment in reversed(self._segments(clock)):
+            rows = [*self._rows(clock, segment), *rows]
+            if rows and rows[0]["started_at_seconds"] < rows[-1]["started_at_seconds"] - seconds:
+                break
+        return [row for row in rows if row["started_at_seconds"] >= rows[-1]["started_at_seconds"] - seconds]
+
     def _new_rows_of(self, clock: str) -> list[Row]:
         segments = self._segments(clock)
         segment, lines = self._seen.get(clock, ("", 0))

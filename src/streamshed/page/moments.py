@@ -39,6 +39,8 @@ FIGURES = (
 )
 """The columns of the journal that are kept of every micro-batch; of the latest all are."""
 
+_PRESENT_SECONDS = 60.0
+
 _IN_TIME = 2.0
 """So many trigger intervals the answers may take: they wait for one, and are worked on in another."""
 
@@ -60,6 +62,10 @@ class RecentMicroBatches:
             added.append(figures)
         return added
 
+    def rows_per_second(self) -> float:
+        """Return how many rows came in the last minute, of all clocks together; 0 where none has a micro-batch."""
+        return sum(map(_rows_per_second, self._figures.values()))
+
     def shown(self) -> dict[str, Any]:
         """Return all that is known: figures by clock, the latest rows, and a sentence about each clock."""
         return {"figures": {clock: list(figures) for clock, figures in self._figures.items()}, **self.now()}
@@ -67,6 +73,15 @@ class RecentMicroBatches:
     def now(self) -> dict[str, Any]:
         """Return the latest rows, and a sentence about each clock."""
         return {"latest": self._latest, "headlines": {clock: headline(row) for clock, row in self._latest.items()}}
+
+
+def _rows_per_second(figures: Iterable[Mapping[str, Any]]) -> float:
+    moments = list(figures)
+    since = moments[-1]["started_at_seconds"] - _PRESENT_SECONDS
+    present = [moment for moment in moments if moment["started_at_seconds"] > since]
+    seconds = sum(max(moment["trigger_interval_seconds"], moment["processing_seconds"]) for moment in present)
+    rows_per_second: float = sum(moment["offered_rows"] for moment in present) / seconds
+    return rows_per_second
 
 
 def headline(row: Row) -> dict[str, str]:

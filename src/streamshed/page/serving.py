@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from streamshed.errors import MissingExtraError, PortInUseError
+from streamshed.page.changes import Changes
 
 
 class PageServer:
@@ -19,23 +20,27 @@ class PageServer:
         checkpoint: Path or URI of the checkpoint.
         host: Address to listen on. Beyond loopback the address of the page has a token in it.
         port: Port to listen on; 0: any that is free.
+        changes: Changes the queries of the run that the checkpoint is of; None: nothing can be changed.
 
     Raises:
         MissingExtraError: The extra `page` is not installed.
         PortInUseError: Another program listens there.
     """
 
-    def __init__(self, checkpoint: str, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, checkpoint: str, *, host: str = "127.0.0.1", port: int = 0, changes: Changes | None = None
+    ) -> None:
         try:
             import uvicorn
 
-            from streamshed.page.app import LOOPBACK, WatchedCheckpoint, page_app
+            from streamshed.page.app import LOOPBACK, page_app
+            from streamshed.page.watched import WatchedCheckpoint
         except ImportError as error:
             raise MissingExtraError("the page needs packages more: pip install 'streamshed[page]'") from error
-        self._watched = WatchedCheckpoint(checkpoint)
+        self.watched = WatchedCheckpoint(checkpoint)
         self._token = None if host in LOOPBACK else secrets.token_urlsafe(24)
         self._socket = _listening(host, port)
-        app = page_app(self._watched, host=host, token=self._token)
+        app = page_app(self.watched, host=host, token=self._token, changes=changes)
         self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
         self._thread = threading.Thread(target=self._serve, name="streamshed-page", daemon=True)
         self._thread.start()
@@ -43,7 +48,7 @@ class PageServer:
     @property
     def is_empty(self) -> bool:
         """Whether no micro-batch has finished yet: what is no checkpoint stays so."""
-        return self._watched.is_empty
+        return self.watched.is_empty
 
     @property
     def url(self) -> str:
@@ -70,7 +75,7 @@ class PageServer:
         asyncio.run(self._serve_and_follow())
 
     async def _serve_and_follow(self) -> None:
-        following = asyncio.create_task(self._watched.follow())
+        following = asyncio.create_task(self.watched.follow())
         try:
             await self._server.serve(sockets=[self._socket])
         finally:

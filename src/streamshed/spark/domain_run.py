@@ -22,9 +22,10 @@ from streamshed.planning.load.partly_joinable import partly_joinable
 from streamshed.planning.tree.scalability import protected_streams
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.admit.set_aside import discard_unfinished
+from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.checkpoint_reader import is_written, query_id, watermark_milliseconds
 from streamshed.spark.checkpoint.source_places import SourcePlaces, source_places
-from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
 from streamshed.spark.checkpoint.unfinished_state import discard_unfinished_state
 from streamshed.spark.cluster.domain_scaling import DomainScaling
 from streamshed.spark.cluster.input_cut import InputCut, WindowPieces
@@ -119,6 +120,7 @@ class DomainRun:
         self._loop = restored_loop(self._learned, draft.of_domain, settings.control, settings.time)
         if domain.joined:
             self._learned.add(_JOINS_FILE, self._joins.to_json)
+        self._learned.add(STATISTICS_FILE, lambda: self.statistics().to_json())
         self._scaling = self._shared_scaling()
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
         self._finished = Finished(domain.clock) if finished is None else finished
@@ -161,6 +163,7 @@ class DomainRun:
                 loop=self._loop,
                 scaling=self._scaling,
                 history=self._history,
+                answer_files=AnswerFiles(self._folder.below(ANSWERS_FOLDER)),
                 finished=self._finished,
                 works=self._works,
                 outputs=outputs,
@@ -418,7 +421,7 @@ class DomainRun:
 
     def _parallel_tasks(self) -> int:
         """How many tasks run at a time: asked for whenever it is needed, for executors come and go."""
-        if self.query.isActive:
+        if self._query is not None and self._query.isActive:
             self._tasks = self._spark.sparkContext.defaultParallelism
         return self._tasks
 

@@ -13,8 +13,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
+from streamshed.network.run.settings import Settings
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
-from streamshed.spark.checkpoint.storage import NETWORK_FILE, Storage
+from streamshed.spark.checkpoint.description import describe
+from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.cluster.session import settings_for_queries
 from streamshed.spark.common.failures import explained
 from streamshed.spark.domain_draft import DomainDraft
@@ -83,6 +85,7 @@ class DomainStarter:
         sink: Where answers go.
         server: Answers for plans.
         settings_of: How the time domain of a clock is to run.
+        settings: What all have in common.
         checkpoint: Of all time domains.
     """
 
@@ -90,6 +93,7 @@ class DomainStarter:
     sink: Sink
     server: PlanServer
     settings_of: Callable[[str], DomainSettings]
+    settings: Settings
     checkpoint: Storage
 
     def prepared(self, draft: DomainDraft, before: DomainRun | None = None) -> DomainRun:
@@ -114,7 +118,7 @@ class DomainStarter:
 
     def describe(self, network: QueryNetwork) -> None:
         """Write down what runs, for those who look at the checkpoint."""
-        self.checkpoint.write_text(NETWORK_FILE, network.render("json"))
+        describe(self.checkpoint, network, self.settings)
 
     def drafts(self, network: QueryNetwork, running: Mapping[str, DomainRun]) -> dict[str, DomainDraft]:
         """Compile what is new of a network, beside what runs.

@@ -120,7 +120,9 @@ def _prepared(
         )
 
     storage = Storage.reached(absolute_location(settings.checkpoint))
-    starter = DomainStarter(spark=spark, sink=sink, server=server, settings_of=of_domain, checkpoint=storage)
+    starter = DomainStarter(
+        spark=spark, sink=sink, server=server, settings_of=of_domain, settings=settings, checkpoint=storage
+    )
     drafts = [DomainDraft.of(network, domain, spark) for domain in network.time_domains]
     domains = [starter.prepared(draft) for draft in drafts]
     begin_with(workers, {domain.domain.clock: domain.first_workers for domain in domains})

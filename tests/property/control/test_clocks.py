@@ -15,7 +15,7 @@ from streamshed.control.shared_time import SharedTime
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.run.load_prior import LoadPrior
-from streamshed.planning.explain.explanation import explain
+from streamshed.planning.explain.load_planner import explain
 from streamshed.planning.plan.work_shares import WORTH_SAVING
 from streamshed.statistics.network_statistics import (
     NetworkStatistics,

@@ -13,6 +13,10 @@ from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream, stream
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.page.known_run import KnownRunReader
+from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.statistics.network_statistics import NetworkStatistics
 from tests.spark.event_times import at
 from tests.spark.files import timed_values, write_parquet
 from tests.spark.harness import Collected, finish
@@ -27,10 +31,12 @@ NAMES = ("exact", "extremes", "shed", "subset")
 
 @dataclass(frozen=True)
 class Overloaded:
-    """What was answered by a network whose rows are believed to be dear, and its journal."""
+    """What was answered by a network whose rows are believed to be dear, and what it left."""
 
     collected: Collected
     journal: pd.DataFrame
+    checkpoint: Path
+    statistics: NetworkStatistics
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +59,7 @@ def overloaded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     settings = {"unscalable": "keep", "prior": dear, "trigger": f"{TRIGGER_SECONDS} seconds", "partitions": 1}
     run = queries.start(spark, checkpoint=str(path / "checkpoint"), sink=collected, **settings)
     finish(run, FILES)
-    return Overloaded(collected, run.journal())
+    return Overloaded(collected, run.journal(), path / "checkpoint", run.statistics())
 
 
 def _stream(path: Path, name: str) -> Stream:
@@ -105,3 +111,29 @@ def test_the_journal_tells_what_waits(overloaded: Overloaded) -> None:
     assert 0 < waiting[0] <= (FILES - 1) * len(NAMES) * ROWS
     assert waiting == sorted(waiting, reverse=True)
     assert waiting[-1] == 0
+
+
+def test_answers_lie_beside_the_journal_as_the_sink_got_them(overloaded: Overloaded) -> None:
+    files = AnswerFiles(Storage.reached(str(overloaded.checkpoint / "time" / ANSWERS_FOLDER)))
+    documents = list(files.since(-1))
+    answers = [answer for document in documents for answer in document["answers"]]
+    for query in (*NAMES, "beside_exact"):
+        rows = overloaded.collected.rows(query)
+        delivered = {(row.aggregate, row.window_start.timestamp()): (row.value, row.lower, row.upper) for row in rows}
+        of_query = [answer for answer in answers if answer["query"] == query]
+        written = {
+            (answer["aggregate"], answer["window_start"]): (answer["value"], answer.get("lower"), answer.get("upper"))
+            for answer in of_query
+        }
+        assert written == delivered
+        tallies = [document["queries"][query] for document in documents if query in document["queries"]]
+        assert sum(tally["answers"] for tally in tallies) == len(rows)
+        assert sum(tally["exact_answers"] for tally in tallies) == sum(bool(row.exact) for row in rows)
+
+
+def test_what_the_run_has_learned_lies_in_its_checkpoint(overloaded: Overloaded) -> None:
+    known = KnownRunReader(Storage.reached(str(overloaded.checkpoint))).read(["time"])
+    assert known.statistics == overloaded.statistics
+    assert known.statistics.streams.keys() == set(NAMES)
+    assert {query.name for query in known.document.network.queries} == {*NAMES, "beside_exact"}
+    assert known.document.run.trigger_seconds == TRIGGER_SECONDS

@@ -18,6 +18,8 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import stream
 from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
+from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
+from streamshed.spark.checkpoint.storage import Storage
 from tests.spark.event_times import EPOCH_MICROSECONDS, at, seconds_of
 from tests.spark.files import write_parquet
 from tests.spark.harness import Collected, finish
@@ -44,6 +46,7 @@ class Outcome:
     collected: Collected
     expected: Mapping[str, Mapping[int, float]]
     journal: pd.DataFrame
+    answer_files: AnswerFiles
 
     def gaps(self, query: str) -> dict[int, str | None]:
         """By second, the windows that were missed, and why."""
@@ -95,7 +98,8 @@ def outcome(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ou
             partitions=1,
         )
     finish(run, len(ROWS) - 1)
-    return Outcome(collected, _expected(pa.concat_tables(files)), run.journal())
+    answer_files = AnswerFiles(Storage.reached(str(path / "checkpoint" / "time" / ANSWERS_FOLDER)))
+    return Outcome(collected, _expected(pa.concat_tables(files)), run.journal(), answer_files)
 
 
 def _expected(rows: pa.Table) -> dict[str, dict[int, float]]:
@@ -114,6 +118,14 @@ def test_the_query_that_misses_few_is_shut_down_when_the_bounds_could_not_be_kep
     assert first == busy + PATIENCE - 1
     assert outcome.kept("seldom")[busy:first] == pytest.approx([least] * (PATIENCE - 1))
     assert min(outcome.kept("often")) >= 1 / (1 + MAX_GAPS["often"])
+
+
+def test_gaps_lie_beside_the_journal(outcome: Outcome) -> None:
+    answers = [answer for document in outcome.answer_files.since(-1) for answer in document["answers"]]
+    for query in MAX_GAPS:
+        gaps = [answer for answer in answers if answer["kind"] == "gap" and answer["query"] == query]
+        seconds = {round(gap["window_start"] - EPOCH_MICROSECONDS / 1e6): gap["reason"] for gap in gaps}
+        assert seconds == outcome.gaps(query)
 
 
 def test_the_journal_tells_who_and_why(outcome: Outcome) -> None:

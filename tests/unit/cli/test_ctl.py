@@ -13,11 +13,11 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from streamshed.cli.ctl.edited_document import with_fragment, with_goals, without_query
 from streamshed.cli.ctl.request_box import Reply, RequestBox
 from streamshed.cli.main import cli
 from streamshed.errors import IncompatibleCheckpointError, InvalidNetworkError
 from streamshed.network.document.document import parse_network
+from streamshed.network.document.edited_document import with_fragment, with_goals, without_query
 
 RUNNING = """\
 streamshed: 1

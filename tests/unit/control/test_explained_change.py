@@ -9,7 +9,7 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
-from streamshed.planning.explain.explanation import explain
+from streamshed.planning.explain.load_planner import explain
 from streamshed.statistics.guess import guessed_statistics
 
 TICKS = stream("ticks", rate(100), time="timestamp")
@@ -42,7 +42,7 @@ def test_who_gets_fewer_rows_pays() -> None:
     rates = [
         {one.query: one.effective_sampling_rate for one in of.outlooks} for of in (change_now.before, change_now.after)
     ]
-    assert change_now.payers == tuple(name for name in ("n", "scores") if rates[1][name] < rates[0][name])
+    assert change_now.payers == tuple(name for name in ("n", "scores") if rates[1][name] < 0.99 * rates[0][name])
     assert rates[1]["scores"] < 0.9 * rates[0]["scores"]
     assert change(RUNNING.with_queries(added), load=0.1).payers == ()
 

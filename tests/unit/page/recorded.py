@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from streamshed.answering.table.answer_schema import arrow_schema
+from streamshed.answering.table.leading_answers import leading_answers
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
-from streamshed.spark.checkpoint.storage import NETWORK_FILE, Storage
+from streamshed.network.run.settings import Settings
+from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
+from streamshed.spark.checkpoint.description import describe
+from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
 from streamshed.spark.loop.history import History
+from streamshed.statistics.guess import believed_statistics
 
 START_SECONDS = 1_700_000_000.0
 
@@ -63,23 +72,63 @@ def row(number: int, asked: QueryNetwork, *, share: float = 1.0, **other: Any) -
     }
 
 
+def tally(share: float) -> dict[str, Any]:
+    """What a query answered in a micro-batch."""
+    is_exact = share == 1
+    error = 0.0 if is_exact else 0.06
+    return {"answers": 1, "exact_answers": int(is_exact), "gaps": 0, "rows": 0, "relative_error": error}
+
+
+def answers(number: int, names: Sequence[str], share: float) -> pa.Table:
+    """An answer of each query, for a window that ends with the micro-batch."""
+    until, is_exact = START_SECONDS + 2 * number, share == 1
+    width = 0.0 if is_exact else 60.0
+    shared = {
+        "kind": "answer",
+        "window_start": round(1e6 * (until - 10)),
+        "window_end": round(1e6 * until),
+        "key": [],
+        "aggregate": "n",
+        "value": 1000.0,
+        "lower": 1000.0 - width,
+        "upper": 1000.0 + width,
+        "confidence": 1.0 if is_exact else 0.95,
+        "rows_estimated": 1000.0,
+        "exact": is_exact,
+        "reason": None if is_exact else "sampled",
+    }
+    rows = [shared | {"query": name} for name in names]
+    return leading_answers(pa.RecordBatch.from_pylist(rows, schema=arrow_schema()))
+
+
 class Recorded:
     """A checkpoint that micro-batches are added to.
 
     Args:
         path: Its folder.
         queries: How many there are.
+        has_answers: Whether their answers lie beside the journal.
     """
 
-    def __init__(self, path: Path, queries: int = 3) -> None:
+    def __init__(self, path: Path, queries: int = 3, *, has_answers: bool = True) -> None:
         self.path, self.network = path, monitored(queries)
         self._history = History(Storage.at(str(path)).below("time/journal"))
-        Storage.at(str(path)).write_text(NETWORK_FILE, self.network.render("json"))
+        self._has_answers = has_answers
+        self._answer_files = AnswerFiles(Storage.at(str(path)).below(f"time/{ANSWERS_FOLDER}"))
+        describe(Storage.at(str(path)), self.network, Settings())
+        statistics = believed_statistics(self.network, None).to_json()
+        Storage.at(str(path)).below("time").write_sealed(STATISTICS_FILE, statistics)
         self.count = 0
 
     def add(self, micro_batches: int = 1, **row_settings: Any) -> None:
         """Let micro-batches finish."""
         for _ in range(micro_batches):
+            names = [query.name for query in self.network.queries]
+            share = row_settings.get("share", 1.0)
+            if self._has_answers:
+                self._answer_files.write(
+                    self.count, dict.fromkeys(names, tally(share)), answers(self.count, names, share)
+                )
             self._history.append(row(self.count, self.network, **row_settings))
             self.count += 1
 

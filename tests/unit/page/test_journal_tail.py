@@ -17,7 +17,7 @@ def numbers(rows: list[object]) -> list[int]:
 
 
 def test_each_row_is_told_once_across_segments(tmp_path: Path) -> None:
-    recorded = Recorded(tmp_path)
+    recorded = Recorded(tmp_path, queries=1, has_answers=False)
     recorded.add(3)
     tail = JournalTail(str(tmp_path))
     told = [numbers([*tail.new_rows()])]
@@ -29,7 +29,7 @@ def test_each_row_is_told_once_across_segments(tmp_path: Path) -> None:
 
 
 def test_at_first_only_the_latest_rows_are_told(tmp_path: Path) -> None:
-    Recorded(tmp_path, queries=1).add(KEPT_ROWS + 10)
+    Recorded(tmp_path, queries=1, has_answers=False).add(KEPT_ROWS + 10)
     assert numbers([*JournalTail(str(tmp_path)).new_rows()]) == list(range(10, KEPT_ROWS + 10))
 
 
@@ -42,7 +42,7 @@ def test_a_damaged_line_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_a_row_is_found_again_wherever_it_lies(tmp_path: Path) -> None:
-    Recorded(tmp_path, queries=1).add(450)
+    Recorded(tmp_path, queries=1, has_answers=False).add(450)
     tail = JournalTail(str(tmp_path))
     assert tail.row("time", 3) == lines_of(tmp_path)[3]
     assert tail.row("time", 450) is None

@@ -18,6 +18,8 @@ import pytest
 
 from streamshed.errors import PortInUseError
 from streamshed.page.serving import PageServer
+from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
+from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
 from tests.unit.page.recorded import Recorded
 
 
@@ -54,6 +56,9 @@ def test_all_that_is_known_is_shown_at_first(server: PageServer, recorded: Recor
     assert set(told["latest"]["time"]["samplers"]) <= {node["address"] for node in told["network"]["nodes"]}
     assert told["headlines"]["time"]["state"] == "shedding"
     assert told["checkpoint"] == str(recorded.path)
+    assert {"answers": 5, "exact_answers": 3, "relative_error": 0.06}.items() <= told["answered"]["q0"].items()
+    assert told["answered"]["q0"]["last"]["lower"] == 940.0
+    assert not told["is_changeable"]
 
 
 def test_what_is_new_is_told_to_those_who_watch(server: PageServer, recorded: Recorded) -> None:
@@ -66,6 +71,8 @@ def test_what_is_new_is_told_to_those_who_watch(server: PageServer, recorded: Re
     news = json.loads(line[len(b"data: ") :])
     assert [figures["micro_batch_id"] for figures in news["new"]] == [5]
     assert news["headlines"]["time"]["state"] == "good"
+    assert news["answered"]["q1"]["exact_answers"] == 4
+    assert "network" not in news
 
 
 def test_a_decision_is_told_as_the_journal_has_it(server: PageServer) -> None:
@@ -76,9 +83,61 @@ def test_a_decision_is_told_as_the_journal_has_it(server: PageServer) -> None:
 
 def test_the_bundle_has_what_helps_and_no_rows(server: PageServer) -> None:
     with zipfile.ZipFile(io.BytesIO(get(f"{server.url}bundle.zip")[1])) as bundle:
-        assert set(bundle.namelist()) == {"journal.jsonl", "network.json", "versions.json"}
+        files = {"journal.jsonl", "network.json", "time/statistics.json", "versions.json"}
+        assert set(bundle.namelist()) == files
         assert len(bundle.read("journal.jsonl").splitlines()) == 5
         assert "pyspark" in json.loads(bundle.read("versions.json"))
+
+
+def test_answers_of_a_query_are_told_oldest_first(server: PageServer) -> None:
+    told = json.loads(get(f"{server.url}answers/q1")[1])
+    assert [answer["exact"] for answer in told] == [True, True, True, False, False]
+    assert [answer["window_end"] - told[0]["window_end"] for answer in told] == [0, 2, 4, 6, 8]
+    assert json.loads(get(f"{server.url}answers/other")[1]) == []
+
+
+def test_what_if_is_answered_for_the_load_of_the_last_minute(server: PageServer) -> None:
+    told = [json.loads(get(f"{server.url}what-if.json?load={load}")[1]) for load in (1, 100_000)]
+    assert [plan["present_rows_per_second"] for plan in told] == [1300.0] * 2  # three times 1,000 and two times 5,000
+    assert [plan["rows_per_second"] for plan in told] == [1300.0, 130_000_000.0]
+    assert [bool(plan["samplers"]) for plan in told] == [False, True]
+    assert told[0]["delay_seconds"] == pytest.approx(2 + told[0]["expected_seconds"])
+    assert told[0]["workers"] == 1 < told[1]["workers"]
+    assert all(query["effective_sampling_rate"] < 1 for query in told[1]["queries"])
+
+
+def test_what_cannot_be_is_told_as_a_sentence(server: PageServer) -> None:
+    for query, says in (("load=0", "above 0"), ("load=x", "got 'x'"), ("load=1&policy=unifrom", "uniform")):
+        status, body = get(f"{server.url}what-if.json?{query}")
+        assert status == 422
+        assert says in json.loads(body)["problem"]
+
+
+def test_nodes_are_told_with_their_costs_and_their_past(server: PageServer, recorded: Recorded) -> None:
+    nodes = {node["address"]: node for node in json.loads(get(f"{server.url}nodes.json")[1])}
+    operators = {node.address for node in recorded.network.row_nodes}
+    assert nodes.keys() == operators | {"q0", "q1", "q2"}
+    assert sum(node["work_share"] for node in nodes.values()) == pytest.approx(1)
+    assert nodes["ticks > filter value > 1"]["selectivity"] == 0.5
+    past = json.loads(get(f"{server.url}past/time?node=q1")[1])
+    assert [row["effective_sampling_rate"] for row in past] == [1, 1, 1, 0.25, 0.25]
+    assert json.loads(get(f"{server.url}past/other?node=q1")[1]) == []
+
+
+def test_without_a_document_there_is_no_what_if_and_it_says_why(server: PageServer, recorded: Recorded) -> None:
+    (recorded.path / "network.yaml").unlink()
+    status, body = get(f"{server.url}what-if.json?load=1")
+    assert status == 422
+    assert "the checkpoint has no network.yaml" in json.loads(body)["problem"]
+    assert json.loads(get(f"{server.url}nodes.json")[1]) == []
+
+
+def test_before_rows_have_come_there_is_no_what_if(server: PageServer, recorded: Recorded) -> None:
+    silent = NetworkStatistics(fixed_seconds=0.1, streams={"ticks": StreamStatistics(rows_per_second=0.0)})
+    Storage.at(str(recorded.path / "time")).write_sealed(STATISTICS_FILE, silent.to_json())
+    status, body = get(f"{server.url}what-if.json?load=1")
+    assert status == 422
+    assert "no rows have come yet" in json.loads(body)["problem"]
 
 
 def test_files_outside_are_not_told(server: PageServer) -> None:
@@ -128,11 +187,17 @@ def test_a_browser_shows_it(server: PageServer) -> None:
     if browser is None:
         pytest.skip("there is no browser: Debian's package chromium is")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", "--dump-dom"]
-    command = [browser, *options, f"{server.url}?still"]
+    command = [browser, *options, f"{server.url}?still&query=q1&load=50"]
     page = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
     assert "25 % of the work is done." in page
-    assert page.count("<canvas") == 4
+    assert page.count("<canvas") == 5  # four of the run, one of the answers of q1
     assert page.count('class="query') == 3
+    assert "Answers of q1" in page
+    assert page.count("estimated: sampled") == 2
+    assert "n 1,000 ± 60" in page
+    assert "65,000 rows/s with the policy least_error" in page
+    assert "Nothing is shed." in page
+    assert "a row, " in page  # costs of nodes
     assert "25.0 %</text>" in page  # the sampler's share, on its arrow
     assert "&lt;b&gt;4.8 s&lt;/b&gt; of work" in page
     assert "<b>" not in page

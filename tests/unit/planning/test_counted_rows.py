@@ -11,7 +11,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
 from streamshed.network.run.load_prior import LoadPrior
-from streamshed.planning.explain.explanation import explain
+from streamshed.planning.explain.load_planner import explain
 from streamshed.planning.load.network_load import network_load
 from streamshed.planning.plan.coming_work import coming_work
 from streamshed.planning.plan.policies import policy_named

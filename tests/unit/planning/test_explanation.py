@@ -6,7 +6,8 @@ from streamshed.dashboard.explained import explained
 from streamshed.dashboard.network_picture import draw_network
 from streamshed.errors import InvalidNetworkError, InvalidStatisticsError
 from streamshed.network.model.network import network
-from streamshed.planning.explain.explanation import Explanation, explain, explain_rates
+from streamshed.planning.explain.explanation import Explanation
+from streamshed.planning.explain.load_planner import explain, explain_rates
 from streamshed.planning.rates.rate_policies import RATE_POLICIES
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.guess import guessed_statistics

@@ -11,7 +11,7 @@ from streamshed.network.model.network import network
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
 from streamshed.network.terms.goal import ErrorGoal
-from streamshed.planning.explain.explanation import explain
+from streamshed.planning.explain.load_planner import explain
 from streamshed.planning.plan.replanning import RatePlanner
 from streamshed.planning.rates.hoeffding import hoeffding_rates
 from streamshed.planning.rates.least_error import equal_error_rates, least_error_rates

@@ -58,7 +58,13 @@ def draft(name: str, clock: str = "time") -> Any:
 def starter(failing: Any = None) -> Starter:
     nothing = cast(Any, None)
     return Starter(
-        spark=nothing, sink=nothing, server=nothing, settings_of=nothing, checkpoint=nothing, failing=failing
+        spark=nothing,
+        sink=nothing,
+        server=nothing,
+        settings_of=nothing,
+        settings=nothing,
+        checkpoint=nothing,
+        failing=failing,
     )
 
 

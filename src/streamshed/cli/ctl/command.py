@@ -37,7 +37,7 @@ def ctl() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_queries(*, checkpoint: str, as_json: bool) -> None:
     """List the queries that run, and their goals."""
-    from streamshed.cli.ctl.edited_document import queries_in
+    from streamshed.network.document.edited_document import queries_in
 
     queries = dict(queries_in(_box(checkpoint).running()))
     if as_json:
@@ -73,8 +73,8 @@ def add(*, checkpoint: str, file: Path, timeout: int, explain: bool) -> None:
     FILE has the sections `queries`, `operators` and `relations` of a document, or SQL statements (`.sql`). Relative
     paths in it begin at the folder of the document that runs.
     """
-    from streamshed.cli.ctl.edited_document import with_fragment
     from streamshed.network.document.document import Language, document_text, with_sql
+    from streamshed.network.document.edited_document import with_fragment
 
     added, language = document_text(file), Language.of(file)
     edit = with_sql if language is Language.SQL else with_fragment
@@ -87,7 +87,7 @@ def add(*, checkpoint: str, file: Path, timeout: int, explain: bool) -> None:
 @_asking
 def remove(*, checkpoint: str, query: str, timeout: int, explain: bool) -> None:
     """Remove QUERY; its open windows are not answered."""
-    from streamshed.cli.ctl.edited_document import without_query
+    from streamshed.network.document.edited_document import without_query
 
     _ask(checkpoint, lambda running: without_query(running, query), timeout, explain=explain)
 
@@ -108,7 +108,7 @@ _GOALS = ("weight", "priority", "mode", "max_error", "max_gap", "gaps_by", "late
 @_asking
 def change(*, checkpoint: str, query: str, timeout: int, explain: bool, **goals: Any) -> None:
     """Give QUERY other goals; its windows go on."""
-    from streamshed.cli.ctl.edited_document import with_goals
+    from streamshed.network.document.edited_document import with_goals
 
     given = {name: _goal(value) for name, value in goals.items() if value is not None}
     if not given:

@@ -33,8 +33,11 @@ from streamshed.dashboard.picture import write_picture
 from streamshed.dashboard.timeline import Span, Timeline, timeline_of_journal
 from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.network.words.wording import count_text, seconds_text
-from streamshed.planning.explain.explanation import Explanation, explain_rates
-from streamshed.spark.checkpoint.storage import NETWORK_FILE
+from streamshed.planning.explain.explanation import Explanation
+from streamshed.planning.explain.load_planner import explain_rates
+from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER
+from streamshed.spark.checkpoint.description import DOCUMENT_FILE
+from streamshed.spark.checkpoint.storage import NETWORK_FILE, STATISTICS_FILE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -183,7 +186,9 @@ def _report(
 def _keep_journal(checkpoint: Path, target: Path) -> None:
     """Keep what `streamshed page` shows of a checkpoint that is to go."""
     shutil.rmtree(target, ignore_errors=True)
-    for file in [*checkpoint.glob("*/journal/*.jsonl"), checkpoint / NETWORK_FILE]:
+    of_clocks = ("*/journal/*.jsonl", f"*/{ANSWERS_FOLDER}/*.json", f"*/{STATISTICS_FILE}")
+    files = [checkpoint / NETWORK_FILE, checkpoint / DOCUMENT_FILE]
+    for file in [*files, *(file for pattern in of_clocks for file in checkpoint.glob(pattern))]:
         place = target / file.relative_to(checkpoint)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, place)

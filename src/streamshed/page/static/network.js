@@ -1,9 +1,10 @@
 // The network as a graph in columns: a node stands right of its inputs. Laid out once for each network.
 
-const NS = "http://www.w3.org/2000/svg";
-const WIDTH = 250, HEIGHT = 34, GAP_X = 70, GAP_Y = 12, LETTERS = 36;
+import { percent, seconds } from "./texts.js";
 
-let drawn = null;
+const NS = "http://www.w3.org/2000/svg";
+const WIDTH = 250, HEIGHT = 46, GAP_X = 70, GAP_Y = 12, LETTERS = 36, MARGIN = 300;
+
 
 function make(name, attributes, ...children) {
   const made = document.createElementNS(NS, name);
@@ -55,12 +56,12 @@ function shortened(text) {
   return text.length > LETTERS ? `${text.slice(0, LETTERS - 1)}…` : text;
 }
 
-function draw(container, network) {
+function draw(container, network, onChoose) {
   const { places, rows, columns } = layout(network);
   const at = new Map(places.map((p) => [p.key, { x: 10 + p.column * (WIDTH + GAP_X), y: 10 + p.row * (HEIGHT + GAP_Y) }]));
   const width = columns * (WIDTH + GAP_X), height = rows * (HEIGHT + GAP_Y) + 20;
-  const svg = make("svg", { width, height, role: "img", "aria-label": "the operators and queries of the network" });
-  const parts = new Map();
+  const svg = make("svg", { width, height, role: "group", "aria-label": "the operators and queries of the network" });
+  const parts = [];
   for (const place of places) {
     const { x, y } = at.get(place.key);
     const arrows = place.inputs.map((input) => {
@@ -69,30 +70,83 @@ function draw(container, network) {
       return make("path", { d: `M${x1},${y1} C${middle},${y1} ${middle},${y2} ${x},${y2}` });
     });
     const title = make("title", {}, place.label);
-    const text = make("text", { x: x + 8, y: y + 21 }, shortened(place.label));
-    const box = make("g", { class: place.kind }, make("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 4 }), text, title);
+    const text = make("text", { x: x + 8, y: y + 19 }, shortened(place.label));
+    const cost = make("text", { class: "cost", x: x + 8, y: y + 36 });
+    const load = make("rect", { class: "load", x: x + 1, y: y + HEIGHT - 5, width: 0, height: 4, rx: 2 });
+    const frame = make("rect", { class: "frame", x, y, width: WIDTH, height: HEIGHT, rx: 4 });
+    const box = make("g", { class: place.kind, tabindex: 0, role: "button" }, frame, load, text, cost, title);
+    box.addEventListener("click", () => onChoose(place));
+    box.addEventListener("keydown", (event) => event.key === "Enter" && onChoose(place));
     const rate = make("text", { class: "rate", x: x - 44, y: y + HEIGHT / 2 - 4 });
     svg.append(...arrows, box, rate);
-    parts.set(place.key, { place, arrows, box, rate });
+    parts.push({ place, y, arrows, box, rate, cost, load, kept: "", costs: "" });
   }
   container.replaceChildren(svg);
   return parts;
 }
 
-export function drawNetwork(container, network, latest) {
-  if (!network) {
-    container.textContent = "The checkpoint does not tell which network ran.";
-    return;
+// The clock of a node: that of the queries that rest on it.
+export function clockOf(place, network, latest) {
+  const above = new Map(network.nodes.map((node) => [node.id, [...(node.input ? [node.input] : []), ...node.joins]]));
+  const restsOn = (id) => id === place.key || (above.get(id) ?? []).some(restsOn);
+  const query = network.queries.find((one) => `query ${one.name}` === place.key || restsOn(one.node));
+  const clocks = Object.entries(latest);
+  return (clocks.find(([, row]) => query && query.name in (row.effective_sampling_rates ?? {})) ?? clocks[0])[0];
+}
+
+// Only what is in sight is painted anew: of a thousand queries that is a small part.
+export class NetworkView {
+  constructor(container, onChoose) {
+    this.container = container;
+    this.onChoose = onChoose;
+    this.network = null;
+    this.parts = [];
+    this.shares = {};
+    this.costs = new Map();
+    container.addEventListener("scroll", () => requestAnimationFrame(() => this.paint()), { passive: true });
   }
-  if (drawn?.network !== network) drawn = { network, parts: draw(container, network) };
-  const samplers = Object.assign({}, ...Object.values(latest).map((row) => row.samplers ?? {}));
-  const kept = Object.assign({}, ...Object.values(latest).map((row) => row.kept_shares ?? {}));
-  for (const { place, arrows, box, rate } of drawn.parts.values()) {
-    const share = samplers[place.address] ?? (place.kind === "query" ? kept[place.label] : undefined) ?? 1;
-    const isShed = share < 1;
-    box.setAttribute("class", isShed ? `${place.kind} shed` : place.kind);
-    arrows.forEach((arrow) => arrow.setAttribute("class", isShed ? "shed" : ""));
-    const text = isShed ? `${(100 * share).toPrecision(3)} %` : "";
-    if (rate.textContent !== text) rate.textContent = text;
+
+  show(network, latest) {
+    if (!network) {
+      this.container.textContent = "The checkpoint does not tell which network ran.";
+      return;
+    }
+    if (this.network !== network) {
+      this.network = network;
+      this.parts = draw(this.container, network, this.onChoose);
+    }
+    const rows = Object.values(latest);
+    this.shares = Object.assign({}, ...rows.map((row) => row.kept_shares ?? {}), ...rows.map((row) => row.samplers ?? {}));
+    this.paint();
+  }
+
+  showCosts(costs) {
+    this.costs = costs;
+    this.paint();
+  }
+
+  paint() {
+    const top = this.container.scrollTop - MARGIN;
+    const bottom = top + this.container.clientHeight + 2 * MARGIN;
+    for (const part of this.parts) if (part.y > top && part.y < bottom) this.paintPart(part);
+  }
+
+  // The share that is kept before a node, what a row costs it, and a bar for its part of all work.
+  paintPart(part) {
+    const { place, arrows, box, rate, cost, load } = part;
+    const share = this.shares[place.address] ?? 1;
+    const known = this.costs.get(place.address);
+    const work = known?.work_share ? `, ${percent(known.work_share)} of the work` : "";
+    const kept = share < 1 ? `${(100 * share).toPrecision(3)} %` : "";
+    const costs = known?.seconds_per_row === undefined ? "" : `${seconds(known.seconds_per_row)} a row${work}`;
+    if (part.kept !== kept) {
+      part.kept = rate.textContent = kept;
+      box.setAttribute("class", kept ? `${place.kind} shed` : place.kind);
+      arrows.forEach((arrow) => arrow.setAttribute("class", kept ? "shed" : ""));
+    }
+    if (part.costs !== costs) {
+      part.costs = cost.textContent = costs;
+      load.setAttribute("width", (WIDTH - 2) * Math.min(known?.work_share ?? 0, 1));
+    }
   }
 }

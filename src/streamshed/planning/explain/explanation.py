@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.terms.join_shedding import JoinMode
-from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.planning.explain.explained_steps import Step, with_upper_steps
-from streamshed.planning.explain.outlook import Outlook, outlook_of, with_windows
-from streamshed.planning.explain.shed_work import ShedWork, chosen_for, decided_before
-from streamshed.planning.load.join_outlook import JoinOutlook, join_outlooks
-from streamshed.planning.load.joined_work import with_joined_work
-from streamshed.planning.load.network_load import NetworkLoad, network_load
-from streamshed.planning.load.sustained_load import sustained_factor
+from streamshed.planning.explain.outlook import Counting, Outlook, outlook_of, with_windows
+from streamshed.planning.explain.shed_work import ShedWork
+from streamshed.planning.load.join_outlook import JoinOutlook
+from streamshed.planning.load.network_load import NetworkLoad
 from streamshed.planning.place.placement import Sampler, samplers
-from streamshed.planning.plan.budget import LASTING_SHARE, Budget
 from streamshed.planning.plan.kept_delay import WhileKept
-from streamshed.planning.plan.work_shares import allowed_seconds
-from streamshed.planning.rates.hoeffding import PAPERS_BOUND, HoeffdingSettings
-from streamshed.planning.rates.rate_policies import BY_SIZE, COUNTING, HOEFFDING, RatePolicy, rate_policy_named
+from streamshed.planning.rates.hoeffding import HoeffdingSettings
+from streamshed.planning.rates.rate_policies import rate_policy_named
 from streamshed.planning.tree.work_tree import Vector
-from streamshed.planning.window_drop.track.droppable import droppable_queries
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
@@ -71,158 +63,7 @@ class Explanation:
         return self.unsheddable_seconds + self.protected_seconds > self.budget_seconds * (1 + 1e-6)
 
 
-def explain(  # noqa: PLR0913 - what a run is told of shedding, each by name
-    network: QueryNetwork,
-    statistics: NetworkStatistics,
-    *,
-    load_factor: float,
-    policy: str = DEFAULT_POLICY,
-    trigger_interval_seconds: float = 2.0,
-    deadline_seconds: float | None = None,
-    headroom: float = 0.8,
-    hoeffding: HoeffdingSettings = PAPERS_BOUND,
-    of_sustained: bool = True,
-) -> Explanation:
-    """Plan for a load that lasts, as a run does.
-
-    Args:
-        network: The network.
-        statistics: What is known of it.
-        load_factor: How many times as much comes as is sustained without shedding, above 0.
-        policy: One of `RATE_POLICIES`.
-        trigger_interval_seconds: How often a micro-batch starts.
-        deadline_seconds: How long one may take, by the latency goal; None: as long as that.
-        headroom: The share of it that a plan may fill.
-        hoeffding: Settings of the policy of that name.
-        of_sustained: False: `load_factor` is times as much as comes by the statistics.
-
-    Raises:
-        InvalidNetworkError: There is no such policy.
-        InvalidStatisticsError: No load is sustained, since the fixed cost takes all of the time; or every load is,
-            since nothing costs anything.
-    """
-    rates_of = rate_policy_named(policy, hoeffding)
-    budget = Budget(
-        trigger_interval_seconds=trigger_interval_seconds,
-        deadline_seconds=trigger_interval_seconds if deadline_seconds is None else deadline_seconds,
-        headroom=headroom,
-    )
-
-    load = partial(_load_at, network, statistics, policy=policy, trigger_interval_seconds=trigger_interval_seconds)
-    sustained = sustained_factor(lambda times: load(times).unshed_seconds, budget.seconds)
-    factor = load_factor * sustained if of_sustained else load_factor
-    load_at_factor = load(factor)
-    explanation = _explanation(
-        network,
-        statistics,
-        load_at_factor,
-        _chosen(network, load_at_factor, rates_of, budget, policy),
-        policy=policy,
-        load_factor=factor / sustained,
-        rows_per_second=factor * _rows_per_second(network, statistics),
-        trigger_interval_seconds=trigger_interval_seconds,
-        budget_seconds=budget.seconds,
-    )
-    joins = join_outlooks(network, statistics, load_factor=factor, trigger_interval_seconds=trigger_interval_seconds)
-    return replace(
-        explanation,
-        joins=joins,
-        outlooks=tuple(_in_part(network, joins, explanation.outlooks)),
-        hoeffding=hoeffding if policy == HOEFFDING else None,
-    )
-
-
-def _load_at(
-    network: QueryNetwork,
-    statistics: NetworkStatistics,
-    factor: float,
-    *,
-    policy: str,
-    trigger_interval_seconds: float,
-) -> NetworkLoad:
-    """What the network takes at a multiple of the rows per second that are known."""
-    joined = with_joined_work(
-        network, statistics, load_factor=factor, trigger_interval_seconds=trigger_interval_seconds
-    )
-    return network_load(
-        network,
-        joined,
-        trigger_interval_seconds=trigger_interval_seconds,
-        load_factor=factor,
-        large_values=policy in BY_SIZE,
-        counted_rows=policy in COUNTING,
-    )
-
-
-def _chosen(network: QueryNetwork, load: NetworkLoad, rates_of: RatePolicy, budget: Budget, policy: str) -> ShedWork:
-    """What is shed so that the load fits into a budget."""
-    droppable = {} if policy == "uniform" else {query.query: query for query in droppable_queries(network)}
-    unsheddable_seconds = load.unsheddable_seconds
-    needed_seconds = unsheddable_seconds + _protected_seconds(load, droppable, policy)
-    for_work = allowed_seconds(load.unshed_seconds, needed_seconds, budget) - unsheddable_seconds
-    utmost = LASTING_SHARE * budget.trigger_interval_seconds - unsheddable_seconds
-    return chosen_for(load.tree, load.demands, rates_of, for_work, droppable, utmost_seconds=utmost)
-
-
-def _in_part(network: QueryNetwork, joins: Sequence[JoinOutlook], outlooks: Sequence[Outlook]) -> Iterator[Outlook]:
-    """Note which queries get results of a join that is done in part."""
-    in_part = {join.join for join in joins if join.is_sheddable and join.mode == JoinMode.SUBSET}
-    for outlook in outlooks:
-        is_partial = network.query(outlook.query).stream.name in in_part and outlook.effective_sampling_rate < 1
-        yield replace(outlook, is_joined_in_part=is_partial)
-
-
-def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, each by name
-    network: QueryNetwork,
-    statistics: NetworkStatistics,
-    effective_sampling_rates: Mapping[str, float],
-    *,
-    policy: str,
-    load_factor: float,
-    rows_per_second: float,
-    trigger_interval_seconds: float,
-    headroom: float = 0.8,
-    kept_shares: Mapping[str, float] | None = None,
-) -> Explanation:
-    """Explain the effective sampling rates of a micro-batch that was.
-
-    Args:
-        network: The network.
-        statistics: What is known of it.
-        effective_sampling_rates: That of every query, as the journal has them.
-        policy: The policy that chose them.
-        load_factor: Times the load that is sustained without shedding.
-        rows_per_second: What came, all streams together.
-        trigger_interval_seconds: How often a micro-batch starts.
-        headroom: The share of it that a plan may fill.
-        kept_shares: Per query whose windows may be dropped, the share of them that it keeps; None: none is dropped.
-    """
-    usual = _rows_per_second(network, statistics)
-    load = network_load(
-        network,
-        statistics,
-        trigger_interval_seconds=trigger_interval_seconds,
-        load_factor=rows_per_second / usual if usual > 0 else 1.0,
-        large_values=policy in BY_SIZE,
-    )
-    return _explanation(
-        network,
-        statistics,
-        load,
-        decided_before(network, load, effective_sampling_rates, kept_shares or {}),
-        policy=policy,
-        load_factor=load_factor,
-        rows_per_second=rows_per_second,
-        trigger_interval_seconds=trigger_interval_seconds,
-        budget_seconds=headroom * trigger_interval_seconds,
-    )
-
-
-def _rows_per_second(network: QueryNetwork, statistics: NetworkStatistics) -> float:
-    return sum(statistics.stream(stream.name).rows_per_second for stream in network.streams)
-
-
-def _explanation(  # noqa: PLR0913 - what was decided, and under which load, each by name
+def explanation_of(  # noqa: PLR0913 - what was decided, and under which load, each by name
     network: QueryNetwork,
     statistics: NetworkStatistics,
     load: NetworkLoad,
@@ -234,7 +75,24 @@ def _explanation(  # noqa: PLR0913 - what was decided, and under which load, eac
     trigger_interval_seconds: float,
     budget_seconds: float,
 ) -> Explanation:
+    """Explain what was chosen to be shed under a load.
+
+    Args:
+        network: The network.
+        statistics: What is known of it.
+        load: What it takes.
+        chosen: What of that is done.
+        policy: The policy that chose it.
+        load_factor: Times the load that is sustained without shedding.
+        rows_per_second: What comes, all streams together.
+        trigger_interval_seconds: How often a micro-batch starts.
+        budget_seconds: What a plan may fill of it.
+    """
     rates, droppable = chosen.rates, chosen.windows
+    counting: Counting = {}
+    for demand, counting_rate in zip(load.demands, rates.tolist(), strict=True):
+        if demand.counts_for is not None:
+            counting.setdefault(demand.counts_for, []).append((demand, counting_rate))
     node_rates = load.tree.node_rates(rates)
     placed = {sampler.node: sampler for sampler in samplers(load.tree, rates)}
     while_kept = WhileKept(
@@ -250,7 +108,7 @@ def _explanation(  # noqa: PLR0913 - what was decided, and under which load, eac
         budget_seconds=budget_seconds,
         unshed_seconds=load.unshed_seconds,
         unsheddable_seconds=load.unsheddable_seconds,
-        protected_seconds=_protected_seconds(load, droppable, policy),
+        protected_seconds=protected_seconds(load, droppable, policy),
         whole_seconds={
             demand.query: load.tree.load_seconds(np.eye(len(rates))[number])
             for number, demand in enumerate(load.demands)
@@ -265,15 +123,15 @@ def _explanation(  # noqa: PLR0913 - what was decided, and under which load, eac
             network.queries,
         ),
         outlooks=tuple(
-            with_windows(outlook_of(load, number, rates, node_rates), chosen, while_kept)
+            with_windows(outlook_of(load, number, rates, node_rates, counting), chosen, while_kept)
             for number, demand in enumerate(load.demands)
             if demand.counts_for is None
         ),
     )
 
 
-def _protected_seconds(load: NetworkLoad, droppable: Collection[str], policy: str) -> float:
-    """The time of queries that need every row: the load of the rates that a policy gives without a budget."""
+def protected_seconds(load: NetworkLoad, droppable: Collection[str], policy: str) -> float:
+    """Return the time of queries that need every row: the load of the rates that a policy gives without a budget."""
     demands = [replace(one, is_protected=one.is_protected and one.query not in droppable) for one in load.demands]
     return load.tree.load_seconds(rate_policy_named(policy)(load.tree, demands, 0.0))
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from streamshed.network.terms.gap import GapsBy
 from streamshed.network.words.wording import share_text
 from streamshed.planning.explain.shed_work import ShedWork
 from streamshed.planning.load.network_load import NetworkLoad
 from streamshed.planning.plan.kept_delay import WhileKept
+from streamshed.planning.tree.demand import Demand
 from streamshed.planning.tree.work_tree import Vector
+
+Counting: TypeAlias = dict[str, list[tuple[Demand, float]]]
+"""By query whose rows are counted, the counting and its rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +69,7 @@ class Outlook:
         return "exact" if self.effective_sampling_rate >= 1 else share_text(self.expected_error)
 
 
-def outlook_of(load: NetworkLoad, number: int, rates: Vector, node_rates: Vector) -> Outlook:
+def outlook_of(load: NetworkLoad, number: int, rates: Vector, node_rates: Vector, counting: Counting) -> Outlook:
     """Return what is to be expected of a query where its windows are not dropped.
 
     Args:
@@ -72,6 +77,7 @@ def outlook_of(load: NetworkLoad, number: int, rates: Vector, node_rates: Vector
         number: Of the query among its demands.
         rates: Effective sampling rates by demand.
         node_rates: The same by node of the tree.
+        counting: Of the plan.
     """
     demand, sampling_rate = load.demands[number], float(rates[number])
     path = [load.tree.query_nodes[number]]
@@ -80,11 +86,7 @@ def outlook_of(load: NetworkLoad, number: int, rates: Vector, node_rates: Vector
     alike = [index for index in path if node_rates[index] <= sampling_rate * (1 + 1e-9)]
     dearest = max(alike, key=lambda index: load.tree.nodes[index].seconds)
     sized = load.sized.get(demand.query) if sampling_rate < 1 else None
-    counted = [
-        (other, float(counting_rate))
-        for other, counting_rate in zip(load.demands, rates, strict=True)
-        if other.counts_for == demand.query and sampling_rate < 1
-    ]
+    counted = counting.get(demand.query, []) if sampling_rate < 1 else []
     variance = sum(
         other.relative_error(counting_rate) ** 2 for other, counting_rate in ((demand, sampling_rate), *counted)
     )

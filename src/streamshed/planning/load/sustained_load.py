@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from streamshed.errors import InvalidStatisticsError
 
-_HALVINGS = 100
+_MOST_STEPS = 100
+_PRECISION = 1e-12
 
 
 def sustained_factor(unshed_seconds: Callable[[float], float], budget_seconds: float) -> float:
@@ -29,12 +30,31 @@ def sustained_factor(unshed_seconds: Callable[[float], float], budget_seconds: f
             f" {budget_seconds:.3g} s that it may: a longer trigger?"
         )
     high = 1.0
-    while unshed_seconds(high) < budget_seconds:
+    while (above := unshed_seconds(high) - budget_seconds) < 0:
         high *= 2
         if high > 1e18:
             raise InvalidStatisticsError("no row costs anything: do the statistics hold rows per second and costs?")
-    low = 0.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if unshed_seconds(middle) < budget_seconds else (low, middle)
+    return _root(unshed_seconds, budget_seconds, high, above)
+
+
+def _root(unshed_seconds: Callable[[float], float], budget_seconds: float, high: float, above: float) -> float:
+    """Where it meets the budget, by regula falsi, as the way there is nearly straight.
+
+    An end that stays counts half (the Illinois rule), so that both ends come nearer. Each fourth step halves.
+    """
+    if above <= _PRECISION * budget_seconds:
+        return high
+    low, below = 0.0, unshed_seconds(0.0) - budget_seconds
+    stayed = 0
+    for step in range(_MOST_STEPS):
+        if high - low <= _PRECISION * high:
+            break
+        middle = (low + high) / 2 if step % 4 == 3 else low + (high - low) * -below / (above - below)
+        over = unshed_seconds(middle) - budget_seconds
+        if abs(over) <= _PRECISION * budget_seconds:
+            return middle
+        if over < 0:
+            low, below, above, stayed = middle, over, above / 2 if stayed < 0 else above, -1
+        else:
+            high, above, below, stayed = middle, over, below / 2 if stayed > 0 else below, 1
     return low

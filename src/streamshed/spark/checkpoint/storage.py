@@ -21,6 +21,9 @@ _DRAFT = ".tmp"
 NETWORK_FILE = "network.json"
 """The file of a checkpoint that tells what runs, or ran last, as `network.render("json")` draws it."""
 
+STATISTICS_FILE = "statistics.json"
+"""The file of a time domain that tells what is known of its network, as `NetworkStatistics.to_json` writes it."""
+
 
 @dataclass(frozen=True)
 class Storage:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from pyspark.accumulators import Accumulator
 
 from streamshed.answering.table.output import Output
 from streamshed.control.loop import ControlLoop
 from streamshed.sharing.network_work import StreamWork
+from streamshed.spark.checkpoint.answer_files import AnswerFiles
 from streamshed.spark.cluster.domain_scaling import DomainScaling
 from streamshed.spark.common.call_costs import CallCosts
 from streamshed.spark.loop.decision_log import log_changes
@@ -35,6 +36,7 @@ class Recorded:
         loop: Learns from them.
         scaling: The same, around it; None: the number of workers is fixed.
         history: The journal.
+        answer_files: What was answered of late.
         finished: The states after them.
         works: Of each stream.
         outputs: What the queries ask for.
@@ -47,6 +49,7 @@ class Recorded:
     loop: ControlLoop
     scaling: DomainScaling | None
     history: History
+    answer_files: AnswerFiles
     finished: Finished
     works: Mapping[str, StreamWork]
     outputs: Sequence[Output]
@@ -136,6 +139,10 @@ class MicroBatchRecorder:
         )
         log_changes(before, status)
         to.finished.add(status)
+        if writer is not None:
+            queries = {name: asdict(query) for name, query in status.queries.items()}
+            leading = writer.leading_answers(report.micro_batch_id)
+            to.answer_files.write(report.micro_batch_id, queries, leading)
         to.history.append(journal_row(entry.to_row(), status, decision))
 
     def _measured(self, report: MicroBatchReport, plans: Mapping[str, StreamPlan], written: Written) -> Measured:

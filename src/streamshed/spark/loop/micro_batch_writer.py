@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
+import pyarrow as pa
 from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame
 
 from streamshed.answering.table.answer_schema import ANSWER, GAP, LATE, ROW, UNREADABLE
+from streamshed.answering.table.leading_answers import leading_of
 from streamshed.answering.table.summary import Summary, Tally, added
 from streamshed.sharing.intake import Share
 from streamshed.spark.common.interruption import StoppedError, call_off
@@ -55,6 +57,7 @@ class MicroBatchWriter:
         self._is_stopping, self._is_abandoned = False, False
         self._summaries: dict[int, dict[str, QueryStatus]] = {}
         self._sums: dict[int, dict[Share, WindowSums]] = {}
+        self._leading: dict[int, pa.Table] = {}
         self._unreadable_rows = unreadable_rows
 
     def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
@@ -105,11 +108,11 @@ class MicroBatchWriter:
         with self._lock:
             self._summaries[micro_batch_id] = _statuses(summary, predicted or {})
             self._sums[micro_batch_id] = summed(task.sums for task in of_tasks)
+            self._leading[micro_batch_id] = leading_of([task.leading for task in of_tasks if task.leading is not None])
             self._unreadable_rows += unreadable
-            while len(self._summaries) > _KEPT_SUMMARIES:
-                del self._summaries[min(self._summaries)]
-            while len(self._sums) > _KEPT_SUMMARIES:
-                del self._sums[min(self._sums)]
+            for remembered in (self._summaries, self._sums, self._leading):
+                while len(remembered) > _KEPT_SUMMARIES:
+                    del remembered[min(remembered)]
 
     def _write_persisted(self, answers: DataFrame, micro_batch_id: int) -> Mapping[str, int] | None:
         """Compute the micro-batch exactly once, however often the sink reads it, never among the possibilities."""
@@ -134,6 +137,11 @@ class MicroBatchWriter:
         """Return what each query answered in a micro-batch."""
         with self._lock:
             return dict(self._summaries.get(micro_batch_id, {}))
+
+    def leading_answers(self, micro_batch_id: int) -> pa.Table:
+        """Return the leading answers of a micro-batch; none where they are not known."""
+        with self._lock:
+            return self._leading.get(micro_batch_id, leading_of([]))
 
 
 def _statuses(summary: Summary, predicted: Mapping[str, int]) -> dict[str, QueryStatus]:

@@ -16,6 +16,7 @@ from streamshed.answering.answer.answering import Answering
 from streamshed.answering.derive.derived_answers import GROUP, DerivedAnswers, whole_groups
 from streamshed.answering.table.answer_schema import ANSWER, ANSWER_DDL, UNREADABLE
 from streamshed.answering.table.dropped_windows import COHORT, Dropped, DroppedWindows, is_carried, is_dropped, together
+from streamshed.answering.table.leading_answers import leading_answers, leading_of
 from streamshed.answering.table.summary import Summary, added, summarized
 from streamshed.answering.table.window_partials import WindowPartials
 from streamshed.network.terms.cohorts import part_of
@@ -40,10 +41,12 @@ class TaskSummary:
     Attributes:
         answers: Tallies.
         sums: Sums over the windows behind them.
+        leading: The leading answers; None: it answers nothing that is delivered.
     """
 
     answers: Summary
     sums: Mapping[Share, WindowSums]
+    leading: pa.Table | None = None
 
 
 Summaries = dict[tuple[int, int, int], TaskSummary]
@@ -121,18 +124,22 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         tallies: list[Summary] = []
         sums: list[Mapping[Share, WindowSums]] = []
         unreadable: list[pa.RecordBatch] = []
+        leading: list[pa.Table] = []
         for record_batch in whole_groups(record_batches, answering.derived.definitions):
             partials_of_windows = WindowPartials(record_batch)
             partials_in_time = _answered(partials_of_windows, dropped, answering.definitions_by_count)
             sums.append(window_sums(partials_in_time, answering.carried.log_effective_shares(partials_in_time)))
             for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined, usual, lost):
                 tallies.append(summarized(answers))
+                leading.append(leading_answers(answers))
                 if answers.column("kind")[0].as_py() == UNREADABLE:
                     unreadable.append(answers)
                 else:
                     yield answers
         SetAside(set_aside, query_id(), number).put(partition, unreadable)
-        summaries.add({(number, _LAST_LEVEL, partition): TaskSummary(added(tallies), summed(sums))})
+        summaries.add(
+            {(number, _LAST_LEVEL, partition): TaskSummary(added(tallies), summed(sums), leading_of(leading))}
+        )
 
     flat = _flat(partials, nested, answering.derived)
     if has_cohorts:

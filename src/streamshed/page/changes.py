@@ -1,0 +1,165 @@
+"""Queries that are added, removed and changed from the page: what a change would cost first, then the change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from streamshed.control.explained_change import ExplainedChange, outlooks_of
+from streamshed.errors import InvalidNetworkError, unknown_name
+from streamshed.network.document.document import parse_network
+from streamshed.network.document.edited_document import with_fragment, with_goals, without_query
+from streamshed.page.known_run import KnownRun
+from streamshed.planning.explain.outlook import Outlook
+
+PATIENCE_SECONDS = 60.0
+_GOALS = ("weight", "priority", "mode", "max_error", "max_gap", "gaps_by", "latency")
+
+
+class Answered(Protocol):
+    """What became of a request."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why it was refused; None: it was done."""
+
+    @property
+    def pause_seconds(self) -> float:
+        """How long no micro-batch could begin."""
+
+    @property
+    def first_windows(self) -> Mapping[str, str | None]:
+        """By query that came, when its first whole window begins."""
+
+
+class Requests(Protocol):
+    """Takes documents that a run is to go on with."""
+
+    def running(self) -> str:
+        """Return the document that runs."""
+
+    def ask(self, document: str, *, timeout_seconds: float) -> Answered:
+        """Ask the run to go on with another document, and wait for what becomes of it."""
+
+
+def edited(document: str, change: Mapping[str, Any]) -> str:
+    """Return a document with a change.
+
+    Args:
+        document: What runs.
+        change: `action` with what belongs to it: "add" with `fragment`, YAML as `streamshed ctl add` takes it; "remove"
+            with `query`; "change" with `query` and `goals`, by the keys of a query in a document, null: the default.
+
+    Raises:
+        InvalidNetworkError: It is no change, or cannot be made.
+
+    Example:
+        >>> print(edited("queries: {a: {from: s}, b: {from: s}}", {"action": "remove", "query": "a"}), end="")
+        queries:
+          b:
+            from: s
+    """
+    match change:
+        case {"action": "add", "fragment": str(fragment)}:
+            return with_fragment(document, fragment)
+        case {"action": "remove", "query": str(query)}:
+            return without_query(document, query)
+        case {"action": "change", "query": str(query), "goals": dict(goals)} if goals:
+            strangers = [unknown_name("goal", goal, _GOALS) for goal in goals if goal not in _GOALS]
+            if strangers:
+                raise InvalidNetworkError(*strangers)
+            return with_goals(document, query, goals)
+    raise InvalidNetworkError(
+        "a change is add with a fragment, remove with a query, or change with a query and its goals, got"
+        f" {dict(change)!r}"
+    )
+
+
+class Changes:
+    """Makes changes to a run that goes on, and explains them before.
+
+    Args:
+        requests: Takes the documents with them.
+        folder: Where relative paths in them begin.
+    """
+
+    def __init__(self, requests: Requests, folder: Path) -> None:
+        self._requests, self._folder = requests, folder
+
+    def explain(self, change: Mapping[str, Any], known: KnownRun, rows_per_second: float) -> dict[str, Any]:
+        """Tell what a change would cost, and who would pay.
+
+        Args:
+            change: As `edited` takes it.
+            known: How the network is run, and what is known of it; costs of what is new are guessed.
+            rows_per_second: The load.
+
+        Returns:
+            `seconds_before` and `seconds_after` of a micro-batch if nothing were shed, the `budget_seconds` for them;
+            `changed`, the queries that come or go or get other goals; and `payers`, others whose answers get worse.
+
+        Raises:
+            StreamshedError: It cannot be made; the message says why.
+        """
+        running = self._requests.running()
+        before, after = (self._run(text, known) for text in (running, edited(running, change)))
+        return _compared(before, after, rows_per_second)
+
+    def make(self, change: Mapping[str, Any]) -> dict[str, Any]:
+        """Make a change; returns when the run goes on with it, or has refused it.
+
+        Returns:
+            `problem`, why it was refused, or None; `pause_seconds`, how long no micro-batch could begin; and
+            `first_windows` of queries that come.
+
+        Raises:
+            StreamshedError: It cannot be made, or the run did not answer in time.
+        """
+        document = edited(self._requests.running(), change)
+        reply = self._requests.ask(document, timeout_seconds=PATIENCE_SECONDS)
+        return {
+            "problem": reply.problem,
+            "pause_seconds": reply.pause_seconds,
+            "first_windows": dict(reply.first_windows),
+        }
+
+    def _run(self, document: str, known: KnownRun) -> KnownRun:
+        network = parse_network(document, folder=self._folder).network
+        return replace(known, document=replace(known.document, network=network))
+
+
+def _compared(before: KnownRun, after: KnownRun, rows_per_second: float) -> dict[str, Any]:
+    change = ExplainedChange(before.plan(rows_per_second), after.plan(rows_per_second))
+    outlooks_before, outlooks_after = outlooks_of(change.before), outlooks_of(change.after)
+    asked_before, asked_after = (
+        {query.name: query for query in run.document.network.queries} for run in (before, after)
+    )
+    changed = [name for name in asked_before | asked_after if asked_before.get(name) != asked_after.get(name)]
+    payers = [name for name in change.payers if name not in changed]
+    return {
+        "rows_per_second": rows_per_second,
+        "seconds_before": change.before.unshed_seconds,
+        "seconds_after": change.after.unshed_seconds,
+        "budget_seconds": change.after.budget_seconds,
+        **{
+            kind: [
+                {"query": name, "before": _told(outlooks_before.get(name)), "after": _told(outlooks_after.get(name))}
+                for name in names
+            ]
+            for kind, names in (("changed", changed), ("payers", payers))
+        },
+    }
+
+
+def _told(outlook: Outlook | None) -> dict[str, Any] | None:
+    if outlook is None:
+        return None
+    return {
+        "effective_sampling_rate": outlook.effective_sampling_rate,
+        "expected_error": outlook.expected_error,
+        "kept_share": outlook.kept_share,
+        "goal": outlook.goal,
+        "meets_goal": outlook.meets_goal,
+    }

@@ -1,0 +1,49 @@
+"""The last five minutes of a node: what the journal said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from streamshed.page.journal_tail import Row
+
+PAST_SECONDS = 300.0
+
+
+def node_past(rows: Iterable[Row], address: str) -> list[dict[str, Any]]:
+    """Return what was of a node.
+
+    Args:
+        rows: Of the journal of its clock, oldest first.
+        address: The address of a stream or an operator, or the name of a query.
+
+    Returns:
+        Of each row `started_at_seconds`; `sampling_rate` of the sampler before the node; `offered_rows_per_second` and
+        `state_bytes` of the clock; of a query its `effective_sampling_rate`, `expected_error` and `kept_share`.
+
+    Example:
+        >>> row = {"started_at_seconds": 7.0, "offered_rows": 100, "trigger_interval_seconds": 2.0, "state_bytes": 9}
+        >>> node_past([row | {"samplers": {"ticks > filter v > 3": 0.1}}], "ticks > filter v > 3")
+        [{'started_at_seconds': 7.0, 'sampling_rate': 0.1, 'offered_rows_per_second': 50.0, 'state_bytes': 9}]
+    """
+    return [
+        {
+            "started_at_seconds": row["started_at_seconds"],
+            "sampling_rate": (row.get("samplers") or {}).get(address, 1.0),
+            "offered_rows_per_second": row["offered_rows"] / row["trigger_interval_seconds"],
+            "state_bytes": row.get("state_bytes"),
+            **_of_query(row, address),
+        }
+        for row in rows
+    ]
+
+
+def _of_query(row: Row, name: str) -> dict[str, Any]:
+    rates = row.get("effective_sampling_rates") or {}
+    if name not in rates:
+        return {}
+    return {
+        "effective_sampling_rate": rates[name],
+        "expected_error": (row.get("expected_errors") or {}).get(name),
+        "kept_share": (row.get("kept_shares") or {}).get(name, 1.0),
+    }

@@ -1,0 +1,155 @@
+// The answers of one query over time, their bounds as a band: what is exact, what is estimated, what is missing.
+
+import { answerText, endText } from "./queries.js";
+import { ask, number, percent, plain, tableOf, time } from "./texts.js";
+
+const SHOWN = 12;
+const HEIGHT = 260;
+
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const finite = (value) => (Number.isFinite(value) ? value : null);
+const groupOf = (answer) => JSON.stringify(answer.key ?? []);
+const endOf = (answer) => answer.window_end ?? answer.window_until;
+
+export class Answers {
+  constructor(section) {
+    this.section = section;
+    this.query = null;
+    this.answers = [];
+    this.plot = null;
+    const part = (name) => section.querySelector(`[data-part="${name}"]`);
+    this.parts = Object.fromEntries(["title", "facts", "aggregate", "group", "chart", "table", "empty"].map((name) => [name, part(name)]));
+    for (const choice of [this.parts.aggregate, this.parts.group]) choice.addEventListener("change", () => this.draw());
+    new ResizeObserver(() => this.plot?.setSize(this.size())).observe(this.parts.chart);
+  }
+
+  async open(query) {
+    this.query = query;
+    this.section.hidden = false;
+    await this.load();
+  }
+
+  close() {
+    this.query = null;
+    this.section.hidden = true;
+  }
+
+  async load() {
+    const query = this.query;
+    if (query === null) return;
+    const answers = await ask(`answers/${encodeURIComponent(query.name)}`);
+    if (query !== this.query) return; // another one was chosen meanwhile
+    this.answers = answers;
+    this.choices();
+    this.draw();
+  }
+
+  choices() {
+    const answers = this.answers.filter((answer) => answer.kind === "answer");
+    const fill = (choice, values) => {
+      const before = choice.value;
+      choice.replaceChildren(...values.map(([value, text]) => new Option(text, value)));
+      if (values.some(([value]) => value === before)) choice.value = before;
+      choice.parentElement.hidden = values.length < 2;
+    };
+    const aggregates = [...new Set(answers.map((answer) => answer.aggregate))];
+    fill(this.parts.aggregate, aggregates.map((name) => [name, name]));
+    const counts = new Map();
+    for (const answer of answers) counts.set(groupOf(answer), (counts.get(groupOf(answer)) ?? 0) + 1);
+    const groups = [...counts].sort(([, a], [, b]) => b - a).map(([group]) => group);
+    fill(this.parts.group, groups.map((group) => [group, JSON.parse(group).map((part) => part ?? "null").join(", ") || "all rows"]));
+  }
+
+  facts() {
+    const { query } = this;
+    const goals = [query.max_error && `goal ${query.max_error}`, query.max_gap && `at most ${query.max_gap} missing`];
+    return [query.mode, `weight ${query.weight}`, `priority ${query.priority}`, ...goals].filter(Boolean).join(", ");
+  }
+
+  draw() {
+    const { title, facts, chart, table, empty } = this.parts;
+    title.textContent = `Answers of ${this.query.name}`;
+    facts.textContent = this.query.mode ? this.facts() : "";
+    empty.hidden = this.answers.length > 0;
+    const shown = this.answers.filter(
+      (answer) =>
+        answer.kind === "gap" ||
+        (answer.aggregate === this.parts.aggregate.value && groupOf(answer) === this.parts.group.value),
+    );
+    this.plot?.destroy();
+    this.plot = shown.some((answer) => Number.isFinite(answer.value)) ? this.chart(chart, shown) : null;
+    const rows = shown.slice(-SHOWN).reverse();
+    table.replaceChildren(
+      tableOf(
+        [["window until", ""], ["answer", ""], ["lower", "number"], ["upper", "number"], ["confidence", "number"], ["", ""]],
+        rows.map((answer) => [
+          endText(answer),
+          answerText(answer),
+          number(answer.lower, 5),
+          number(answer.upper, 5),
+          answer.kind === "gap" ? "" : percent(answer.confidence),
+          answer.kind === "gap" ? plain(answer.value_text && "of some groups") : answer.exact ? "exact" : `estimated: ${plain(answer.reason)}`,
+        ]),
+      ),
+    );
+  }
+
+  size() {
+    return { width: Math.max(this.parts.chart.clientWidth - 4, 200), height: HEIGHT };
+  }
+
+  chart(place, shown) {
+    const isTimed = shown[0].window_end !== undefined;
+    const at = new Map();
+    for (const answer of shown) if (answer.kind === "gap" || !at.has(endOf(answer)) || at.get(endOf(answer)).kind === "gap") {
+      if (!(answer.kind === "gap" && at.has(endOf(answer)))) at.set(endOf(answer), answer);
+    }
+    const points = [...at.values()].sort((a, b) => endOf(a) - endOf(b));
+    const gaps = shown.filter((answer) => answer.kind === "gap");
+    const column = (value) => points.map((answer) => (answer.kind === "gap" ? null : finite(value(answer))));
+    const data = [
+      points.map(endOf),
+      column((answer) => answer.upper),
+      column((answer) => answer.lower),
+      column((answer) => answer.value),
+      column((answer) => (answer.exact ? answer.value : null)),
+      column((answer) => (answer.exact ? null : answer.value)),
+    ];
+    const axis = { stroke: color("faint"), grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line") } };
+    const told = (_, value) => (value === null ? "–" : number(value, 5));
+    const line = (label, stroke, more) => ({ label, stroke, width: 1.5, points: { show: false }, value: told, ...more });
+    const dots = (label, stroke) => line(label, stroke, { width: 0, paths: () => null, points: { show: true, size: 7, stroke, fill: stroke } });
+    const options = {
+      ...this.size(),
+      scales: { x: { time: isTimed } },
+      axes: [{ ...axis, ...(isTimed ? { values: (_, times) => times.map(time), space: 90 } : {}) }, { ...axis, size: 70 }],
+      bands: [{ series: [1, 2], fill: `${color("orange")}44` }],
+      series: [
+        { label: "window until", value: (_, value) => (value === null ? "–" : isTimed ? time(value) : value) },
+        line("upper", color("orange"), { width: 0.7 }),
+        line("lower", color("orange"), { width: 0.7 }),
+        line("answer", color("blue"), { width: 1 }),
+        dots("exact", color("good")),
+        dots("estimated", color("orange")),
+      ],
+      hooks: { drawClear: [(plot) => this.shade(plot, gaps)] },
+    };
+    return new uPlot(options, data, place);
+  }
+
+  // Windows that are missing, behind the lines; those of some groups only are lighter.
+  shade(plot, gaps) {
+    const { ctx, bbox } = plot;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+    ctx.clip();
+    for (const gap of gaps) {
+      const start = plot.valToPos(gap.window_start ?? gap.window_from, "x", true);
+      const width = plot.valToPos(endOf(gap), "x", true) - start;
+      ctx.fillStyle = `${color("gray")}${gap.value_text ? "30" : "66"}`;
+      ctx.fillRect(start, bbox.top, Math.max(width, 2), bbox.height);
+    }
+    ctx.restore();
+  }
+}

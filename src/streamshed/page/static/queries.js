@@ -1,0 +1,132 @@
+// The table of queries. Rows are made once; cells are changed where their texts differ.
+
+import { cell, heads, number, percent, plain, time } from "./texts.js";
+
+// An answer with its bounds, and of which group it is.
+export function answerText(answer) {
+  if (!answer) return "";
+  if (answer.kind === "gap") return `gap: ${answer.reason}`;
+  const value = answer.value === undefined ? plain(answer.value_text) : number(answer.value, 4);
+  const isBounded = Number.isFinite(answer.lower) && Number.isFinite(answer.upper);
+  const width = isBounded ? ` ± ${number((answer.upper - answer.lower) / 2, 2)}` : " ± ?";
+  const group = answer.key?.length ? ` (${answer.key.map((part) => part ?? "null").join(", ")})` : "";
+  return `${answer.aggregate} ${value}${answer.exact ? "" : width}${group}`;
+}
+
+export const endText = (answer) =>
+  answer?.window_end !== undefined ? time(answer.window_end) : plain(answer?.window_until);
+
+const share = (figures) => (figures?.answers ? figures.exact_answers / figures.answers : undefined);
+
+const AROUND = 10;
+
+// Of each column: title, kind of cell, value to sort by, and the value as text.
+const COLUMNS = [
+  ["query", "", (query) => query.name, plain],
+  ["mode", "", (query) => query.mode, plain],
+  ["latest answer", "", (query, row, figures) => figures?.last, answerText],
+  ["window until", "", (query, row, figures) => figures?.last, endText],
+  ["exact", "number", (query, row, figures) => share(figures), percent],
+  ["gaps", "number", (query, row, figures) => figures?.gaps, (gaps) => plain(gaps || "")],
+  ["rows used", "number", (query, row) => row.effective_sampling_rates?.[query.name], percent],
+  ["windows kept", "number", (query, row) => row.kept_shares?.[query.name], percent],
+  ["error ±", "number", (query, row, figures) => figures?.relative_error ?? undefined, percent],
+  ["expected ±", "number", (query, row, figures, factor) => factor * row.expected_errors?.[query.name], percent],
+  ["goal", "", (query) => query.max_error ?? "", plain],
+];
+
+function sortable(value) {
+  if (value && typeof value === "object") return value.window_end ?? value.window_until ?? -1;
+  return value === undefined || value === null || Number.isNaN(value) ? -1 : value;
+}
+
+export class Queries {
+  constructor(table, filter, count, onChoose) {
+    this.table = table;
+    this.filter = filter;
+    this.count = count;
+    this.order = { column: 0, sign: 1 };
+    this.rows = new Map();
+    this.last = null;
+    this.chosen = null;
+    this.missed = new Set();
+    this.shown = [];
+    table.parentElement.addEventListener("scroll", () => requestAnimationFrame(() => this.last && this.paint()), { passive: true });
+    filter.addEventListener("input", () => this.show(...this.last));
+    heads(table, COLUMNS, (title, place) => this.sorter(title, place));
+    const choose = (event) => {
+      const row = event.target.closest("tbody tr");
+      if (row) onChoose(row.dataset.name);
+    };
+    table.addEventListener("click", choose);
+    table.addEventListener("keydown", (event) => event.key === "Enter" && choose(event));
+  }
+
+  sorter(title, column) {
+    const button = document.createElement("button");
+    button.textContent = title;
+    button.addEventListener("click", () => {
+      this.order = { column, sign: this.order.column === column ? -this.order.sign : 1 };
+      this.show(...this.last);
+    });
+    return button;
+  }
+
+  show(network, latest, answered, factor) {
+    this.last = [network, latest, answered, factor];
+    const all = network?.queries ?? Object.keys(latest.effective_sampling_rates ?? {}).map((name) => ({ name }));
+    const wanted = this.filter.value.toLowerCase();
+    const value = (query) => sortable(COLUMNS[this.order.column][2](query, latest, answered[query.name], factor));
+    const shown = all
+      .filter((query) => query.name.toLowerCase().includes(wanted))
+      .map((query) => [value(query), query])
+      .sort(([a], [b]) => this.order.sign * (a < b ? -1 : a > b ? 1 : 0));
+    this.missed = new Set((latest.missed_goals ?? "").split(" "));
+    this.shown = shown.map(([, query]) => this.made(query));
+    const body = this.table.tBodies[0];
+    const isSame = this.shown.length === body.rows.length && this.shown.every(({ row }, place) => row === body.rows[place]);
+    if (!isSame) body.replaceChildren(...this.shown.map(({ row }) => row));
+    this.count.textContent = `${shown.length} of ${all.length}`;
+    this.paint();
+  }
+
+  made(query) {
+    let made = this.rows.get(query.name);
+    if (!made) {
+      const row = document.createElement("tr");
+      row.tabIndex = 0;
+      row.dataset.name = query.name;
+      row.append(...COLUMNS.map(([, kind]) => cell("", kind)));
+      made = { row, cells: [...row.cells], texts: COLUMNS.map(() => ""), state: "" };
+      this.rows.set(query.name, made);
+      this.paintRow(Object.assign(made, { query }));
+    }
+    made.query = query;
+    return made;
+  }
+
+  // Only rows in sight are painted anew; others when they are scrolled to.
+  paint() {
+    const box = this.table.parentElement;
+    const height = this.shown[0]?.row.offsetHeight || 1;
+    const first = Math.max(0, Math.floor(box.scrollTop / height) - AROUND);
+    const last = Math.ceil((box.scrollTop + box.clientHeight) / height) + AROUND;
+    this.shown.slice(first, last).forEach((made) => this.paintRow(made));
+  }
+
+  paintRow(made) {
+    const [, latest, answered, factor] = this.last;
+    const { query } = made;
+    COLUMNS.forEach(([, , value, form], place) => {
+      const raw = value(query, latest, answered[query.name], factor);
+      const text = Number.isNaN(raw) ? "" : form(raw);
+      if (made.texts[place] === text) return;
+      made.texts[place] = made.cells[place].textContent = text;
+    });
+    const rate = latest.effective_sampling_rates?.[query.name] ?? 1;
+    const kept = latest.kept_shares?.[query.name] ?? 1;
+    const state = this.missed.has(query.name) ? "missed" : rate < 1 || kept < 1 ? "shed" : "";
+    const name = query.name === this.chosen ? `${state} chosen` : state;
+    if (made.state !== name) made.row.className = made.state = name;
+  }
+}

@@ -1,0 +1,55 @@
+// Numbers as texts, cells of tables, and answers of the server.
+
+export const percent = (share) =>
+  share === undefined || share === null ? "" : `${Number((100 * share).toPrecision(3))} %`;
+
+export const number = (value, digits = 3) =>
+  value === undefined || value === null || typeof value === "string"
+    ? (value ?? "")
+    : value.toLocaleString("en", { maximumSignificantDigits: digits });
+
+export const plain = (value) => String(value ?? "");
+
+export const time = (seconds) => new Date(1000 * seconds).toLocaleTimeString();
+
+export function seconds(value) {
+  if (value === undefined || value === null) return "";
+  if (value < 1e-3) return `${number(1e6 * value)} µs`;
+  return value < 1 ? `${number(1e3 * value)} ms` : `${number(value)} s`;
+}
+
+export function cell(text, name) {
+  const made = document.createElement("td");
+  made.textContent = text;
+  if (name) made.className = name;
+  return made;
+}
+
+export function heads(table, columns, content = (title) => title) {
+  const made = columns.map(([title, kind], place) => {
+    const head = document.createElement("th");
+    head.className = kind;
+    head.append(content(title, place));
+    return head;
+  });
+  table.querySelector("thead tr").replaceChildren(...made);
+}
+
+export function tableOf(columns, rows) {
+  const table = document.createElement("table");
+  table.createTHead().insertRow();
+  heads(table, columns);
+  const body = table.createTBody();
+  for (const texts of rows) {
+    body.insertRow().append(...texts.map((text, place) => cell(text, columns[place][1])));
+  }
+  return table;
+}
+
+// What cannot be done is said by the server in a sentence, which is thrown.
+export async function ask(address, options) {
+  const answer = await fetch(address, options);
+  const said = await answer.json().catch(() => ({ problem: `the server answers ${answer.status}` }));
+  if (!answer.ok) throw new Error(said?.problem ?? `the server answers ${answer.status}`);
+  return said;
+}

@@ -1,0 +1,151 @@
+"""A checkpoint, as all visitors of the page see it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+from streamshed.errors import StreamshedError
+from streamshed.page.journal_tail import JournalTail
+from streamshed.page.known_run import KnownRun, KnownRunReader
+from streamshed.page.moments import RecentMicroBatches
+from streamshed.page.node_past import PAST_SECONDS, node_past
+from streamshed.page.outlook import nodes, outlook
+from streamshed.page.recent_answers import RecentAnswers
+from streamshed.spark.checkpoint.storage import Storage
+
+LOOK_EVERY_SECONDS = 1.0
+
+
+class WatchedCheckpoint:
+    """A checkpoint that is read again and again.
+
+    Args:
+        checkpoint: Its path or URI.
+    """
+
+    def __init__(self, checkpoint: str) -> None:
+        self.checkpoint = checkpoint
+        self._folder = Storage.reached(checkpoint)
+        self._tail = JournalTail(checkpoint)
+        self._moments = RecentMicroBatches()
+        self._answers = RecentAnswers(self._folder)
+        self._reader = KnownRunReader(self._folder)
+        self._network: str | None = None
+        self._lock, self._planning = threading.Lock(), threading.Lock()
+        self._visitors: set[asyncio.Queue[str]] = set()
+        self.look()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no micro-batch has finished yet."""
+        return not self._tail.clocks
+
+    def look(self) -> str | None:
+        """Read what is new; returns it as JSON, None where nothing is."""
+        with self._lock:
+            figures = self._moments.add(self._tail.new_rows())
+            if not figures:
+                return None
+            queries = self._answers.look(self._tail.clocks)
+            news = {"new": figures, **self._moments.now(), "answered": queries, **self._changed_network()}
+            return json.dumps(news)
+
+    def shown(self) -> dict[str, Any]:
+        """Return all that the page shows at first."""
+        with self._lock:
+            self._changed_network()
+            return {
+                **self._moments.shown(),
+                "answered": self._answers.figures,
+                "bound_factor": self._answers.bound_factor,
+                "network": None if self._network is None else json.loads(self._network),
+                "checkpoint": self.checkpoint,
+            }
+
+    def row(self, clock: str, micro_batch_id: int) -> Any:
+        """Return all that the journal says of a micro-batch; None: it is not kept."""
+        return self._tail.row(clock, micro_batch_id)
+
+    def answers(self, query: str) -> list[Any]:
+        """Return the leading answers and gaps of a query, oldest first."""
+        with self._lock:
+            return self._answers.of_query(query)
+
+    def known(self) -> KnownRun:
+        """Return what the checkpoint knows of its network.
+
+        Raises:
+            StreamshedError: It does not know enough; the message says what is missing.
+        """
+        with self._planning:
+            return self._reader.read(self._tail.clocks)
+
+    def rows_per_second(self, known: KnownRun) -> float:
+        """Return the load of the last minute, of all streams together; where none came, the usual one."""
+        with self._lock:
+            return self._moments.rows_per_second() or known.usual_rows_per_second
+
+    def what_if(self, load_factor: float, policy: str | None) -> dict[str, Any]:
+        """Plan for a multiple of the load of the last minute.
+
+        Args:
+            load_factor: The multiple.
+            policy: Another one than that of the run; None: that one.
+
+        Raises:
+            StreamshedError: There is no plan; the message says why.
+        """
+        known = self.known()
+        present = self.rows_per_second(known)
+        with self._planning:
+            return {**outlook(known, known.plan(load_factor * present, policy)), "present_rows_per_second": present}
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Return the costs of all nodes at the load of the last minute; none where they are not known."""
+        try:
+            known = self.known()
+            with self._planning:
+                return nodes(known, self.rows_per_second(known))
+        except StreamshedError:
+            return []
+
+    def past(self, clock: str, address: str) -> list[dict[str, Any]]:
+        """Return the last five minutes of a stream, an operator or a query of a clock, oldest first."""
+        return node_past(self._tail.latest_rows(clock, PAST_SECONDS), address)
+
+    async def follow(self) -> None:
+        """Look again and again, and tell all visitors what is new; until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            news = await asyncio.to_thread(self.look)
+            if news is not None:
+                for visitor in self._visitors:
+                    if visitor.full():  # it sleeps: what it has not taken is in the next news, but for the figures
+                        visitor.get_nowait()
+                    visitor.put_nowait(news)
+
+    async def news(self) -> AsyncIterator[str]:
+        """Yield what is new for one visitor, as server-sent events."""
+        visitor: asyncio.Queue[str] = asyncio.Queue(maxsize=60)
+        self._visitors.add(visitor)
+        try:
+            yield ": hello\n\n"
+            while True:
+                try:
+                    yield f"data: {await asyncio.wait_for(visitor.get(), timeout=15)}\n\n"
+                except TimeoutError:
+                    yield ": still here\n\n"
+        finally:
+            self._visitors.discard(visitor)
+
+    def _changed_network(self) -> dict[str, Any]:
+        """The network, where it is another than before."""
+        network = self._tail.network()
+        if network is None or network == self._network:
+            return {}
+        self._network = network
+        return {"network": json.loads(network)}

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
 import subprocess
-import time
-import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,6 +18,7 @@ from streamshed.dashboard.metrics_server import MetricsServer
 from streamshed.errors import PortInUseError
 from streamshed.spark.cluster.scaling_status import ScalingStatus
 from streamshed.spark.loop.run_status import JoinStatus, RunStatus
+from tests.unit.dashboard.real_prometheus import needs, prometheus_scraping
 from tests.unit.dashboard.reporting_run import ReportingRun
 from tests.unit.dashboard.statuses import answered, status
 from tests.unit.documentation import first_names, page
@@ -161,13 +158,6 @@ def test_the_table_of_the_docs_is_that_of_the_code() -> None:
         assert row[1:] == [str(metric.kind), ", ".join(f"`{label}`" for label in metric.labels), metric.meaning]
 
 
-def needs(program: str) -> str:
-    found = shutil.which(program)
-    if found is None:
-        pytest.skip(f"{program} is not installed: Debian's package prometheus has it")
-    return found
-
-
 def test_promtool_finds_nothing_wrong_with_them(server: MetricsServer) -> None:
     with urllib.request.urlopen(server.url) as response:
         text = response.read()
@@ -196,34 +186,6 @@ def test_alerts_rest_on_metrics_that_there_are() -> None:
 
 
 def test_a_real_prometheus_takes_them_in(server: MetricsServer, tmp_path: Path) -> None:
-    prometheus = needs("prometheus")
-    target = urllib.parse.urlsplit(server.url).netloc
-    (tmp_path / "prometheus.yml").write_text(
-        "global: {scrape_interval: 200ms}\n"
-        f"scrape_configs: [{{job_name: streamshed, static_configs: [{{targets: ['{target}']}}]}}]\n"
-    )
-    with MetricsServer(ReportingRun(), port=0) as free:
-        port = int(free.url.split(":")[2].split("/")[0])
-    process = subprocess.Popen(
-        [
-            *(prometheus, f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data"),
-            f"--web.listen-address=127.0.0.1:{port}",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        query = urllib.parse.quote('sum(streamshed_offered_rows_total{job="streamshed"})')
-        deadline = time.monotonic() + 60
-        result: list[dict[str, list[object]]] = []
-        while not result and time.monotonic() < deadline:
-            time.sleep(0.2)
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/query?query={query}") as response:
-                    result = json.load(response)["data"]["result"]
-            except OSError:
-                continue
-        assert [one["value"][1] for one in result] == ["6000"]
-    finally:
-        process.kill()
-        process.wait()
+    with prometheus_scraping(server.url, tmp_path) as prometheus:
+        result = prometheus.result_of('sum(streamshed_offered_rows_total{job="streamshed"})')
+    assert [series["value"][1] for series in result] == ["6000"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
+import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from streamshed.dashboard.run_traces import RunTraces
+from streamshed.errors import MissingExtraError
 from tests.unit.dashboard.reporting_run import ReportingRun
 from tests.unit.dashboard.statuses import answered, status
 
@@ -59,6 +62,12 @@ def test_each_micro_batch_is_a_trace_of_its_own_and_told_once() -> None:
     spans = spans_of(ReportingRun(status(0), status(1), status(0, clock="other")))
     contexts = [context for span in spans if (context := span.get_span_context()) is not None]
     assert len({context.trace_id for context in contexts}) == len(spans) == 3
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'streamshed\[traces\]'"):
+        RunTraces(ReportingRun())
 
 
 def test_without_an_sdk_nothing_is_told_and_nothing_fails() -> None:

@@ -31,6 +31,8 @@ def sentence(load: DemoLoad, capacity: Capacity, engine: MicroBatchFigures, answ
 
 def headline(engine: MicroBatchFigures, answers: AnswerFigures) -> str:
     """Tell the same in a title: whether it kept up, and what that cost the answers."""
+    if answers.missing_answers:
+        return f"{BURST_FACTOR}× load: there was no time for {answers.missing_answers:,} of the answers"
     verdict = "Kept up with" if engine.p95_utilization <= 1 else "Did not keep up with"
     return (
         f"{verdict} {BURST_FACTOR}× load: {share_text(engine.burst_kept_share)} of the rows used,"

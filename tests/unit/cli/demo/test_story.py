@@ -62,6 +62,7 @@ def test_a_headline() -> None:
     assert headline(ENGINE, ANSWERS) == "Kept up with 5× load: 31 % of the rows used, answers off by 17.2 %"
     late = replace(ENGINE, p95_utilization=1.01)
     assert headline(late, ANSWERS).startswith("Did not keep up with 5× load")
+    assert headline(late, replace(ANSWERS, missing_answers=9)) == "5× load: there was no time for 9 of the answers"
 
 
 def test_the_table_has_answers_beside_the_exact_ones() -> None:

@@ -166,7 +166,7 @@ class KnownRunReader:
                 " functions without a name or DataFrames, which no document can say?"
             )
         parts = [self._checkpoint.below(clock).read_sealed(STATISTICS_FILE) for clock in clocks]
-        known_parts = [part for part in parts if part is not None]
+        known_parts = [part for part in parts if part]
         if not known_parts:
             raise SourceUnavailableError(
                 "nothing is known of costs yet: statistics are written after the first micro-batch"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Mapping
 from statistics import NormalDist
@@ -10,8 +11,8 @@ from typing import Any
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.storage import Storage
 
-KEPT_ANSWERS = 600
-"""So many of the latest answers and gaps of a query are shown."""
+MOST_OF_A_QUERY, MOST_OF_ALL, LEAST_OF_A_QUERY = 600, 100_000, 60
+"""So many of the latest answers and gaps of a query are shown; of many queries fewer each."""
 _CONFIDENCE = 0.95
 
 _SHORT = (
@@ -42,7 +43,8 @@ class RecentAnswers:
     def __init__(self, checkpoint: Storage) -> None:
         self._checkpoint = checkpoint
         self._seen: dict[str, int] = {}
-        self._answers: dict[str, deque[Answer]] = {}
+        # As JSON, which takes a fifth of the memory.
+        self._answers: dict[str, deque[str]] = {}
         self._figures: dict[str, dict[str, Any]] = {}
         self._confidence = _CONFIDENCE
 
@@ -62,7 +64,8 @@ class RecentAnswers:
 
     def of_query(self, query: str) -> list[Answer]:
         """Return its leading answers and gaps, oldest first."""
-        return sorted(self._answers.get(query, ()), key=_end)
+        answers: list[Answer] = [json.loads(text) for text in self._answers.get(query, ())]
+        return sorted(answers, key=_end)
 
     def look(self, clocks: list[str]) -> Mapping[str, Mapping[str, Any]]:
         """Read what is new; returns the figures of queries that have answered.
@@ -79,11 +82,18 @@ class RecentAnswers:
                 self._take(document)
         return {query: self._figures[query] for query in answered}
 
+    def _keep(self, query: str, answer: str) -> None:
+        of_query = self._answers.setdefault(query, deque())
+        of_query.append(answer)
+        most = min(MOST_OF_A_QUERY, max(LEAST_OF_A_QUERY, MOST_OF_ALL // len(self._answers)))
+        while len(of_query) > most:
+            of_query.popleft()
+
     def _take(self, document: Mapping[str, Any]) -> None:
         latest: dict[str, Answer] = {}
         for answer in document["answers"]:
             query = answer["query"]
-            self._answers.setdefault(query, deque(maxlen=KEPT_ANSWERS)).append(answer)
+            self._keep(query, json.dumps(answer))
             if query not in latest or (_end(answer), _rows(answer)) > (_end(latest[query]), _rows(latest[query])):
                 latest[query] = answer
             if not answer.get("exact", True):

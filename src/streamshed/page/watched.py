@@ -85,9 +85,14 @@ class WatchedCheckpoint:
             return self._reader.read(self._tail.clocks)
 
     def rows_per_second(self, known: KnownRun) -> float:
-        """Return the load of the last minute, of all streams together; where none came, the usual one."""
+        """Return the load of the last minute, of all streams together; where none came, the usual one.
+
+        Raises:
+            InvalidStatisticsError: No rows have come yet.
+        """
+        usual = known.usual_rows_per_second
         with self._lock:
-            return self._moments.rows_per_second() or known.usual_rows_per_second
+            return self._moments.rows_per_second() or usual
 
     def what_if(self, load_factor: float, policy: str | None) -> dict[str, Any]:
         """Plan for a multiple of the load of the last minute.

@@ -49,7 +49,7 @@ from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.loop.finished import Finished
 from streamshed.spark.loop.history import History
 from streamshed.spark.loop.join_planner import JoinPlanner
-from streamshed.spark.loop.learned_files import LearnedFiles, restored_loop
+from streamshed.spark.loop.learned_files import LearnedFiles, restored_loop, statistics_text
 from streamshed.spark.loop.measuring import effective_shares
 from streamshed.spark.loop.micro_batch_planner import MicroBatchPlanner
 from streamshed.spark.loop.micro_batch_recorder import MicroBatchRecorder, Recorded, Written
@@ -120,7 +120,7 @@ class DomainRun:
         self._loop = restored_loop(self._learned, draft.of_domain, settings.control, settings.time)
         if domain.joined:
             self._learned.add(_JOINS_FILE, self._joins.to_json)
-        self._learned.add(STATISTICS_FILE, lambda: self.statistics().to_json())
+        self._learned.add(STATISTICS_FILE, lambda: statistics_text(self.statistics))
         self._scaling = self._shared_scaling()
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
         self._finished = Finished(domain.clock) if finished is None else finished

@@ -1,15 +1,17 @@
 // The answers of one query over time, their bounds as a band: what is exact, what is estimated, what is missing.
 
+import { along, axes, color, line, width } from "./plots.js";
 import { answerText, endText } from "./queries.js";
-import { ask, number, percent, plain, tableOf, time } from "./texts.js";
+import { ask, number, percent, plain, tableOf } from "./texts.js";
 
 const SHOWN = 12;
 const HEIGHT = 260;
 
-const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const finite = (value) => (Number.isFinite(value) ? value : null);
 const groupOf = (answer) => JSON.stringify(answer.key ?? []);
+
 const endOf = (answer) => answer.window_end ?? answer.window_until;
+const isGap = (answer) => answer.kind === "gap";
 
 export class Answers {
   constructor(section) {
@@ -18,9 +20,13 @@ export class Answers {
     this.answers = [];
     this.plot = null;
     const part = (name) => section.querySelector(`[data-part="${name}"]`);
-    this.parts = Object.fromEntries(["title", "facts", "aggregate", "group", "chart", "table", "empty"].map((name) => [name, part(name)]));
+    this.parts = Object.fromEntries(
+      ["title", "facts", "aggregate", "group", "chart", "table", "empty"].map((name) => [name, part(name)]),
+    );
     for (const choice of [this.parts.aggregate, this.parts.group]) choice.addEventListener("change", () => this.draw());
-    new ResizeObserver(() => this.plot?.setSize(this.size())).observe(this.parts.chart);
+    new ResizeObserver(() => this.plot?.setSize({ width: width(this.parts.chart), height: HEIGHT })).observe(
+      this.parts.chart,
+    );
   }
 
   async open(query) {
@@ -53,11 +59,22 @@ export class Answers {
       choice.parentElement.hidden = values.length < 2;
     };
     const aggregates = [...new Set(answers.map((answer) => answer.aggregate))];
-    fill(this.parts.aggregate, aggregates.map((name) => [name, name]));
+    fill(
+      this.parts.aggregate,
+      aggregates.map((name) => [name, name]),
+    );
     const counts = new Map();
     for (const answer of answers) counts.set(groupOf(answer), (counts.get(groupOf(answer)) ?? 0) + 1);
     const groups = [...counts].sort(([, a], [, b]) => b - a).map(([group]) => group);
-    fill(this.parts.group, groups.map((group) => [group, JSON.parse(group).map((part) => part ?? "null").join(", ") || "all rows"]));
+    fill(
+      this.parts.group,
+      groups.map((group) => [
+        group,
+        JSON.parse(group)
+          .map((part) => part ?? "null")
+          .join(", ") || "all rows",
+      ]),
+    );
   }
 
   facts() {
@@ -73,7 +90,7 @@ export class Answers {
     empty.hidden = this.answers.length > 0;
     const shown = this.answers.filter(
       (answer) =>
-        answer.kind === "gap" ||
+        isGap(answer) ||
         (answer.aggregate === this.parts.aggregate.value && groupOf(answer) === this.parts.group.value),
     );
     this.plot?.destroy();
@@ -81,32 +98,37 @@ export class Answers {
     const rows = shown.slice(-SHOWN).reverse();
     table.replaceChildren(
       tableOf(
-        [["window until", ""], ["answer", ""], ["lower", "number"], ["upper", "number"], ["confidence", "number"], ["", ""]],
+        [
+          ["window until", ""],
+          ["answer", ""],
+          ["lower", "number"],
+          ["upper", "number"],
+          ["confidence", "number"],
+          ["", ""],
+        ],
         rows.map((answer) => [
           endText(answer),
           answerText(answer),
           number(answer.lower, 5),
           number(answer.upper, 5),
-          answer.kind === "gap" ? "" : percent(answer.confidence),
-          answer.kind === "gap" ? plain(answer.value_text && "of some groups") : answer.exact ? "exact" : `estimated: ${plain(answer.reason)}`,
+          isGap(answer) ? "" : percent(answer.confidence),
+          isGap(answer)
+            ? plain(answer.value_text && "of some groups")
+            : answer.exact
+              ? "exact"
+              : `estimated: ${plain(answer.reason)}`,
         ]),
       ),
     );
   }
 
-  size() {
-    return { width: Math.max(this.parts.chart.clientWidth - 4, 200), height: HEIGHT };
-  }
-
   chart(place, shown) {
     const isTimed = shown[0].window_end !== undefined;
-    const at = new Map();
-    for (const answer of shown) if (answer.kind === "gap" || !at.has(endOf(answer)) || at.get(endOf(answer)).kind === "gap") {
-      if (!(answer.kind === "gap" && at.has(endOf(answer)))) at.set(endOf(answer), answer);
-    }
+    // Where a window is missing for some groups and this one has an answer, the answer counts.
+    const at = new Map(shown.filter(isGap).map((gap) => [endOf(gap), gap]));
+    for (const answer of shown) if (!isGap(answer)) at.set(endOf(answer), answer);
     const points = [...at.values()].sort((a, b) => endOf(a) - endOf(b));
-    const gaps = shown.filter((answer) => answer.kind === "gap");
-    const column = (value) => points.map((answer) => (answer.kind === "gap" ? null : finite(value(answer))));
+    const column = (value) => points.map((answer) => (isGap(answer) ? null : finite(value(answer))));
     const data = [
       points.map(endOf),
       column((answer) => answer.upper),
@@ -115,24 +137,25 @@ export class Answers {
       column((answer) => (answer.exact ? answer.value : null)),
       column((answer) => (answer.exact ? null : answer.value)),
     ];
-    const axis = { stroke: color("faint"), grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line") } };
-    const told = (_, value) => (value === null ? "–" : number(value, 5));
-    const line = (label, stroke, more) => ({ label, stroke, width: 1.5, points: { show: false }, value: told, ...more });
-    const dots = (label, stroke) => line(label, stroke, { width: 0, paths: () => null, points: { show: true, size: 7, stroke, fill: stroke } });
+    const dots = (label, name) => {
+      const points = { show: true, size: 7, stroke: color(name), fill: color(name) };
+      return line(label, name, { width: 0, paths: () => null, points });
+    };
     const options = {
-      ...this.size(),
+      width: width(place),
+      height: HEIGHT,
       scales: { x: { time: isTimed } },
-      axes: [{ ...axis, ...(isTimed ? { values: (_, times) => times.map(time), space: 90 } : {}) }, { ...axis, size: 70 }],
+      axes: axes(isTimed),
       bands: [{ series: [1, 2], fill: `${color("orange")}44` }],
       series: [
-        { label: "window until", value: (_, value) => (value === null ? "–" : isTimed ? time(value) : value) },
-        line("upper", color("orange"), { width: 0.7 }),
-        line("lower", color("orange"), { width: 0.7 }),
-        line("answer", color("blue"), { width: 1 }),
-        dots("exact", color("good")),
-        dots("estimated", color("orange")),
+        along("window until", isTimed),
+        line("upper", "orange", { width: 0.7 }),
+        line("lower", "orange", { width: 0.7 }),
+        line("answer", "blue", { width: 1 }),
+        dots("exact", "good"),
+        dots("estimated", "orange"),
       ],
-      hooks: { drawClear: [(plot) => this.shade(plot, gaps)] },
+      hooks: { drawClear: [(plot) => this.shade(plot, shown.filter(isGap))] },
     };
     return new uPlot(options, data, place);
   }

@@ -23,7 +23,9 @@ export class Changes {
     this.dialog = dialog;
     this.factor = factor;
     const part = (name) => dialog.querySelector(`[data-part="${name}"]`);
-    this.parts = Object.fromEntries(["fragment", "goals", "explanation", "explain", "make"].map((name) => [name, part(name)]));
+    this.parts = Object.fromEntries(
+      ["fragment", "goals", "explanation", "explain", "make"].map((name) => [name, part(name)]),
+    );
     this.change = null;
     this.parts.explain.addEventListener("click", () => this.explain());
     this.parts.make.addEventListener("click", () => this.make());
@@ -34,7 +36,8 @@ export class Changes {
   open(action, query = null) {
     this.action = action;
     this.query = query;
-    this.dialog.querySelector("h3").textContent = action === "add" ? "Add queries" : `${action === "remove" ? "Remove" : "Change"} ${query.name}`;
+    this.dialog.querySelector("h3").textContent =
+      action === "add" ? "Add queries" : `${action === "remove" ? "Remove" : "Change"} ${query.name}`;
     this.parts.fragment.parentElement.hidden = action !== "add";
     this.parts.goals.hidden = action !== "change";
     for (const goal of GOALS) {
@@ -60,9 +63,16 @@ export class Changes {
   written() {
     if (this.action === "add") return { action: "add", fragment: this.parts.fragment.value };
     if (this.action === "remove") return { action: "remove", query: this.query.name };
-    const inputs = GOALS.map((goal) => [goal, this.input(goal)]).filter(([, input]) => input.value !== input.defaultValue);
-    const value = (goal, text) => (text === "" ? null : NUMBERS.has(goal) ? Number(text) : /^\d+$/.test(text) ? Number(text) : text);
-    return { action: "change", query: this.query.name, goals: Object.fromEntries(inputs.map(([goal, input]) => [goal, value(goal, input.value)])) };
+    const inputs = GOALS.map((goal) => [goal, this.input(goal)]).filter(
+      ([, input]) => input.value !== input.defaultValue,
+    );
+    const value = (goal, text) =>
+      text === "" ? null : NUMBERS.has(goal) ? Number(text) : /^\d+$/.test(text) ? Number(text) : text;
+    return {
+      action: "change",
+      query: this.query.name,
+      goals: Object.fromEntries(inputs.map(([goal, input]) => [goal, value(goal, input.value)])),
+    };
   }
 
   async explain() {
@@ -86,8 +96,22 @@ export class Changes {
     const goal = (outlook) => (outlook?.goal ? `${outlook.goal}: ${outlook.meets_goal ? "kept" : "missed"}` : "");
     const table = (title, compared) =>
       tableOf(
-        [[title, ""], ["kept before", "number"], ["kept after", "number"], ["expected ± before", "number"], ["after", "number"], ["goal", ""]],
-        compared.map(({ query, before, after }) => [query, rows(before), rows(after), error(before), error(after), goal(after ?? before)]),
+        [
+          [title, ""],
+          ["kept before", "number"],
+          ["kept after", "number"],
+          ["expected ± before", "number"],
+          ["after", "number"],
+          ["goal", ""],
+        ],
+        compared.map(({ query, before, after }) => [
+          query,
+          rows(before),
+          rows(after),
+          error(before),
+          error(after),
+          goal(after ?? before),
+        ]),
       );
     const payers = told.payers.length ? table("who pays", told.payers) : paragraph("No other query pays for it.");
     return [paragraph(costs), table("what changes", told.changed), payers];
@@ -99,8 +123,12 @@ export class Changes {
     this.parts.explanation.append(paragraph("waiting for the run …"));
     try {
       const done = await post("changes", change);
-      const windows = Object.entries(done.first_windows).map(([name, start]) => `${name}: ${start ? `its first whole window begins ${start}` : "all its windows are whole"}`);
-      const said = done.problem ? `Refused: ${done.problem}` : ["Done, with a pause of", seconds(done.pause_seconds) + ".", ...windows].join(" ");
+      const windows = Object.entries(done.first_windows).map(
+        ([name, start]) => `${name}: ${start ? `its first whole window begins ${start}` : "all its windows are whole"}`,
+      );
+      const said = done.problem
+        ? `Refused: ${done.problem}`
+        : ["Done, with a pause of", seconds(done.pause_seconds) + ".", ...windows].join(" ");
       this.parts.explanation.replaceChildren(paragraph(said));
     } catch (error) {
       this.parts.explanation.replaceChildren(paragraph(`Not done: ${error.message}`));

@@ -1,8 +1,6 @@
 // Charts over the time of the clock, by uPlot.
 
-const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-
-const clock = (seconds) => new Date(1000 * seconds).toLocaleTimeString();
+import { along, axes, fromZero, line } from "./plots.js";
 
 const PANELS = [
   {
@@ -72,24 +70,13 @@ export class Charts {
     const box = document.createElement("div");
     box.className = "chart";
     this.place.append(box);
-    const axis = { stroke: color("faint"), grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line") } };
     const options = {
       ...this.size(box),
       title: panel.title,
       cursor: { sync: { key: "time" } },
-      scales: { y: { range: (_, __, most) => [0, (most || 1) * 1.05] } },
-      axes: [{ ...axis, values: (_, times) => times.map(clock), space: 90 }, { ...axis, size: 64 }],
-      series: [
-        { label: "at", value: (_, seconds) => (seconds === null ? "–" : clock(seconds)) },
-        ...panel.series.map(([label, name, , dash]) => ({
-          label,
-          dash,
-          stroke: color(name),
-          width: 1.5,
-          points: { show: false },
-          value: (_, value) => (value === null ? "–" : value.toLocaleString("en", { maximumSignificantDigits: 4 })),
-        })),
-      ],
+      scales: { y: fromZero },
+      axes: axes(),
+      series: [along("at"), ...panel.series.map(([label, name, , dash]) => line(label, name, { dash }))],
     };
     return new uPlot(options, [[], ...panel.series.map(() => [])], box);
   }

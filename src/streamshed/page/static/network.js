@@ -3,8 +3,12 @@
 import { percent, seconds } from "./texts.js";
 
 const NS = "http://www.w3.org/2000/svg";
-const WIDTH = 250, HEIGHT = 46, GAP_X = 70, GAP_Y = 12, LETTERS = 36, MARGIN = 300;
-
+const WIDTH = 250,
+  HEIGHT = 46,
+  GAP_X = 70,
+  GAP_Y = 12,
+  LETTERS = 36,
+  MARGIN = 300;
 
 function make(name, attributes, ...children) {
   const made = document.createElementNS(NS, name);
@@ -49,7 +53,11 @@ function layout(network) {
     return place.row;
   };
   for (const place of places.values()) if (!place.inputs.length) rowOf(place.key);
-  return { places: [...places.values()], rows: next, columns: 1 + Math.max(...[...places.values()].map((p) => p.column)) };
+  return {
+    places: [...places.values()],
+    rows: next,
+    columns: 1 + Math.max(...[...places.values()].map((p) => p.column)),
+  };
 }
 
 function shortened(text) {
@@ -58,15 +66,21 @@ function shortened(text) {
 
 function draw(container, network, onChoose) {
   const { places, rows, columns } = layout(network);
-  const at = new Map(places.map((p) => [p.key, { x: 10 + p.column * (WIDTH + GAP_X), y: 10 + p.row * (HEIGHT + GAP_Y) }]));
-  const width = columns * (WIDTH + GAP_X), height = rows * (HEIGHT + GAP_Y) + 20;
+  const at = new Map(
+    places.map((p) => [p.key, { x: 10 + p.column * (WIDTH + GAP_X), y: 10 + p.row * (HEIGHT + GAP_Y) }]),
+  );
+  const width = columns * (WIDTH + GAP_X),
+    height = rows * (HEIGHT + GAP_Y) + 20;
   const svg = make("svg", { width, height, role: "group", "aria-label": "the operators and queries of the network" });
   const parts = [];
   for (const place of places) {
     const { x, y } = at.get(place.key);
     const arrows = place.inputs.map((input) => {
       const from = at.get(input);
-      const x1 = from.x + WIDTH, y1 = from.y + HEIGHT / 2, y2 = y + HEIGHT / 2, middle = (x1 + x) / 2;
+      const x1 = from.x + WIDTH,
+        y1 = from.y + HEIGHT / 2,
+        y2 = y + HEIGHT / 2,
+        middle = (x1 + x) / 2;
       return make("path", { d: `M${x1},${y1} C${middle},${y1} ${middle},${y2} ${x},${y2}` });
     });
     const title = make("title", {}, place.label);
@@ -116,7 +130,11 @@ export class NetworkView {
       this.parts = draw(this.container, network, this.onChoose);
     }
     const rows = Object.values(latest);
-    this.shares = Object.assign({}, ...rows.map((row) => row.kept_shares ?? {}), ...rows.map((row) => row.samplers ?? {}));
+    this.shares = Object.assign(
+      {},
+      ...rows.map((row) => row.kept_shares ?? {}),
+      ...rows.map((row) => row.samplers ?? {}),
+    );
     this.paint();
   }
 

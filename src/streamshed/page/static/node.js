@@ -1,12 +1,18 @@
 // One node of the network: what it costs, and its last five minutes.
 
-import { ask, number, percent, seconds, time } from "./texts.js";
-
-const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+import { along, axes, fromZero, line, width } from "./plots.js";
+import { ask, number, percent, seconds } from "./texts.js";
 
 // Of each chart: title, its lines by label, color and value; shown where any row has a value.
 const CHARTS = [
-  ["Kept before it, percent", [["sampler", "orange", (row) => 100 * row.sampling_rate], ["rows used", "blue", (row) => 100 * row.effective_sampling_rate], ["windows kept", "good", (row) => 100 * row.kept_share]]],
+  [
+    "Kept before it, percent",
+    [
+      ["sampler", "orange", (row) => 100 * row.sampling_rate],
+      ["rows used", "blue", (row) => 100 * row.effective_sampling_rate],
+      ["windows kept", "good", (row) => 100 * row.kept_share],
+    ],
+  ],
   ["Expected error, percent", [["standard error", "orange", (row) => 100 * row.expected_error]]],
   ["Rows per second of its clock", [["came", "blue", (row) => row.offered_rows_per_second]]],
   ["State of its clock, MB", [["state", "gray", (row) => row.state_bytes / 1e6]]],
@@ -36,7 +42,13 @@ export class NodeView {
     for (const [title, lines] of CHARTS) {
       const values = lines.map(([, , value]) => past.map((row) => (Number.isFinite(value(row)) ? value(row) : null)));
       const shown = lines.filter((_, number) => values[number].some((value) => value !== null));
-      if (shown.length) this.plots.push(this.plot(charts, title, shown, [times, ...values.filter((column) => column.some((value) => value !== null))]));
+      if (shown.length)
+        this.plots.push(
+          this.plot(charts, title, shown, [
+            times,
+            ...values.filter((column) => column.some((value) => value !== null)),
+          ]),
+        );
     }
   }
 
@@ -45,34 +57,40 @@ export class NodeView {
       ["kind", place.kind],
       ["address", place.address],
       ["cost of a row", costs?.seconds_per_row === undefined ? "not known" : seconds(costs.seconds_per_row)],
-      ["that was", costs?.is_measured === undefined ? "" : costs.is_measured ? "measured by itself" : "its part of what was measured of all"],
+      [
+        "that was",
+        costs?.is_measured === undefined
+          ? ""
+          : costs.is_measured
+            ? "measured by itself"
+            : "its part of what was measured of all",
+      ],
       ["rows passed on", percent(costs?.selectivity)],
       ["rows per second, usual", number(costs?.rows_per_second)],
       ["of all work that can be shed", percent(costs?.work_share)],
       ["sampler before it keeps", percent(latest.samplers?.[place.address])],
       ["state of its clock", `${number(latest.state_rows ?? 0)} groups, ${number((latest.state_bytes ?? 0) / 1e6)} MB`],
     ];
-    return facts.filter(([, said]) => said).flatMap(([name, said]) => {
-      const term = document.createElement("dt");
-      const description = document.createElement("dd");
-      term.textContent = name;
-      description.textContent = said;
-      return [term, description];
-    });
+    return facts
+      .filter(([, said]) => said)
+      .flatMap(([name, said]) => {
+        const term = document.createElement("dt");
+        const description = document.createElement("dd");
+        term.textContent = name;
+        description.textContent = said;
+        return [term, description];
+      });
   }
 
   plot(place, title, lines, data) {
-    const axis = { stroke: color("faint"), grid: { stroke: color("line"), width: 1 }, ticks: { stroke: color("line") } };
+    const points = { show: data[0].length < 3 };
     const options = {
       title,
-      width: Math.max(place.clientWidth - 4, 200),
+      width: width(place),
       height: 150,
-      scales: { y: { range: (_, __, most) => [0, (most || 1) * 1.05] } },
-      axes: [{ ...axis, values: (_, times) => times.map(time), space: 90 }, { ...axis, size: 64 }],
-      series: [
-        { label: "at", value: (_, at) => (at === null ? "–" : time(at)) },
-        ...lines.map(([label, name]) => ({ label, stroke: color(name), width: 1.5, points: { show: data[0].length < 3 }, value: (_, value) => number(value, 4) })),
-      ],
+      scales: { y: fromZero },
+      axes: axes(),
+      series: [along("at"), ...lines.map(([label, name]) => line(label, name, { points }))],
     };
     return new uPlot(options, data, place);
   }

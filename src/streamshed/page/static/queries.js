@@ -51,7 +51,9 @@ export class Queries {
     this.chosen = null;
     this.missed = new Set();
     this.shown = [];
-    table.parentElement.addEventListener("scroll", () => requestAnimationFrame(() => this.last && this.paint()), { passive: true });
+    table.parentElement.addEventListener("scroll", () => requestAnimationFrame(() => this.last && this.paint()), {
+      passive: true,
+    });
     filter.addEventListener("input", () => this.show(...this.last));
     heads(table, COLUMNS, (title, place) => this.sorter(title, place));
     const choose = (event) => {
@@ -84,7 +86,8 @@ export class Queries {
     this.missed = new Set((latest.missed_goals ?? "").split(" "));
     this.shown = shown.map(([, query]) => this.made(query));
     const body = this.table.tBodies[0];
-    const isSame = this.shown.length === body.rows.length && this.shown.every(({ row }, place) => row === body.rows[place]);
+    const isSame =
+      this.shown.length === body.rows.length && this.shown.every(({ row }, place) => row === body.rows[place]);
     if (!isSame) body.replaceChildren(...this.shown.map(({ row }) => row));
     this.count.textContent = `${shown.length} of ${all.length}`;
     this.paint();

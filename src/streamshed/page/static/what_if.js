@@ -11,7 +11,9 @@ const loadOf = (position) => Number((10 ** Number(position)).toPrecision(2));
 export class WhatIf {
   constructor(section) {
     const part = (name) => section.querySelector(`[data-part="${name}"]`);
-    this.parts = Object.fromEntries(["load", "shown", "policy", "sentence", "tables"].map((name) => [name, part(name)]));
+    this.parts = Object.fromEntries(
+      ["load", "shown", "policy", "sentence", "tables"].map((name) => [name, part(name)]),
+    );
     this.waiting = null;
     this.asked = null;
     this.factor = 1;
@@ -20,7 +22,10 @@ export class WhatIf {
 
   begin(policies, factor) {
     this.factor = factor;
-    this.parts.policy.replaceChildren(new Option("that of the run", ""), ...policies.map((name) => new Option(name, name)));
+    this.parts.policy.replaceChildren(
+      new Option("that of the run", ""),
+      ...policies.map((name) => new Option(name, name)),
+    );
   }
 
   set(load) {
@@ -48,11 +53,20 @@ export class WhatIf {
 
   show(plan) {
     const shed = plan.queries.filter((query) => query.effective_sampling_rate < 1 || (query.kept_share ?? 1) < 1);
-    this.parts.sentence.textContent = [this.load(plan), this.delay(plan), this.losses(shed), this.workers(plan)].join(" ");
+    this.parts.sentence.textContent = [this.load(plan), this.delay(plan), this.losses(shed), this.workers(plan)].join(
+      " ",
+    );
     const error = (query) => (query.is_joined_in_part ? "unknown" : percent(this.factor * query.expected_error));
     const dear = [...shed].sort((a, b) => b.expected_error - a.expected_error).slice(0, SHOWN);
     const queries = tableOf(
-      [["query", ""], ["rows used", "number"], ["windows kept", "number"], ["expected ±", "number"], ["goal", ""], ["bound by", "wide"]],
+      [
+        ["query", ""],
+        ["rows used", "number"],
+        ["windows kept", "number"],
+        ["expected ±", "number"],
+        ["goal", ""],
+        ["bound by", "wide"],
+      ],
       dear.map((query) => [
         query.query,
         percent(query.effective_sampling_rate),
@@ -63,7 +77,10 @@ export class WhatIf {
       ]),
     );
     const samplers = tableOf(
-      [["sampler before", "wide"], ["keeps", "number"]],
+      [
+        ["sampler before", "wide"],
+        ["keeps", "number"],
+      ],
       plan.samplers.slice(0, SHOWN).map((sampler) => [sampler.address, percent(sampler.sampling_rate)]),
     );
     this.parts.tables.replaceChildren(...(shed.length ? [queries, samplers] : []));
@@ -85,7 +102,12 @@ export class WhatIf {
     const missed = shed.filter((query) => !query.meets_goal).length;
     const dropping = shed.filter((query) => (query.kept_share ?? 1) < 1).length;
     const more = shed.length > SHOWN ? ` The ${SHOWN} with the largest errors are listed.` : "";
-    return `Sampled: ${sampled} queries. Windows are dropped of ${dropping}. Goals are missed by ${missed}.${more}`;
+    const parts = [
+      sampled && `Sampled: ${sampled} queries.`,
+      dropping && `Windows are dropped of ${dropping}.`,
+      missed ? `Goals are missed by ${missed}.` : "All goals are kept.",
+    ];
+    return parts.filter(Boolean).join(" ") + more;
   }
 
   workers(plan) {

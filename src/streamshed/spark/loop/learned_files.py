@@ -12,6 +12,7 @@ from streamshed.control.shared_time import OwnTime
 from streamshed.errors import DamagedFileError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.spark.checkpoint.storage import Storage
+from streamshed.statistics.network_statistics import NetworkStatistics
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +62,15 @@ class LearnedFiles:
         """Write all files for the first time, or where that was a while ago."""
         if self._written_at is None or self._clock() - self._written_at >= PERIOD_SECONDS:
             self.write()
+
+
+def statistics_text(statistics: Callable[[], NetworkStatistics]) -> str:
+    """Return statistics for those who look at a run; empty where they cannot be told, which is no reason to stop it."""
+    try:
+        return statistics().to_json()
+    except ValueError as error:
+        _log.warning("what is known of the network is not written down: %s", error)
+        return ""
 
 
 def restored_loop(

@@ -141,7 +141,7 @@ class MicroBatchRecorder:
         to.finished.add(status)
         if writer is not None:
             queries = {name: asdict(query) for name, query in status.queries.items()}
-            leading = writer.leading_answers(report.micro_batch_id)
+            leading = writer.take_leading_answers(report.micro_batch_id)
             to.answer_files.write(report.micro_batch_id, queries, leading)
         to.history.append(journal_row(entry.to_row(), status, decision))
 

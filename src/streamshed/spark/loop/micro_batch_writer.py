@@ -138,10 +138,10 @@ class MicroBatchWriter:
         with self._lock:
             return dict(self._summaries.get(micro_batch_id, {}))
 
-    def leading_answers(self, micro_batch_id: int) -> pa.Table:
-        """Return the leading answers of a micro-batch; none where they are not known."""
+    def take_leading_answers(self, micro_batch_id: int) -> pa.Table:
+        """Return the leading answers of a micro-batch, and forget them; none where they are not known."""
         with self._lock:
-            return self._leading.get(micro_batch_id, leading_of([]))
+            return self._leading.pop(micro_batch_id, leading_of([]))
 
 
 def _statuses(summary: Summary, predicted: Mapping[str, int]) -> dict[str, QueryStatus]:

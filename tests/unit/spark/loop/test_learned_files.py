@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from streamshed.spark.checkpoint.storage import Storage
-from streamshed.spark.loop.learned_files import PERIOD_SECONDS, LearnedFiles
+from streamshed.spark.loop.learned_files import PERIOD_SECONDS, LearnedFiles, statistics_text
+from streamshed.statistics.network_statistics import NetworkStatistics
 
 
 def test_it_is_written_at_once_and_then_now_and_then(tmp_path: Path) -> None:
@@ -29,3 +32,10 @@ def test_a_damaged_file_is_none(tmp_path: Path) -> None:
     folder = Storage.at(str(tmp_path))
     folder.write_text("control.json", "{}")
     assert LearnedFiles(folder, lambda: 0.0).read("control.json") is None
+
+
+def test_statistics_that_cannot_be_told_stop_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    known = NetworkStatistics(fixed_seconds=0.25)
+    assert NetworkStatistics.from_json(statistics_text(lambda: known)) == known
+    assert statistics_text(lambda: NetworkStatistics(fixed_seconds=float("nan"))) == ""
+    assert "what is known of the network is not written down" in caplog.text

@@ -1,0 +1,39 @@
+// What all charts by uPlot have in common: colors of the page, axes, and how values are told.
+
+import { number, time } from "./texts.js";
+
+export const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+const told = (value, digits) => (value === null || value === undefined ? "–" : number(value, digits));
+
+export const width = (place) => Math.max(place.clientWidth - 4, 200);
+
+// The lower axis is of times, or of numbers.
+export function axes(isTimed = true) {
+  const axis = {
+    stroke: color("faint"),
+    grid: { stroke: color("line"), width: 1 },
+    ticks: { stroke: color("line") },
+  };
+  const times = isTimed ? { values: (_, instants) => instants.map(time), space: 90 } : {};
+  return [
+    { ...axis, ...times },
+    { ...axis, size: 70 },
+  ];
+}
+
+export const along = (label, isTimed = true) => ({
+  label,
+  value: (_, place) => (place === null ? "–" : isTimed ? time(place) : place),
+});
+
+export const line = (label, name, more = {}) => ({
+  label,
+  stroke: color(name),
+  width: 1.5,
+  points: { show: false },
+  value: (_, value) => told(value, 4),
+  ...more,
+});
+
+export const fromZero = { range: (_, __, most) => [0, (most || 1) * 1.05] };

@@ -104,8 +104,8 @@ export class WhatIf {
     const more = shed.length > SHOWN ? ` The ${SHOWN} with the largest errors are listed.` : "";
     const parts = [
       sampled && `Sampled: ${sampled} queries.`,
-      dropping && `Windows are dropped of ${dropping}.`,
-      missed ? `Goals are missed by ${missed}.` : "All goals are kept.",
+      dropping && `Windows are dropped: of ${dropping}.`,
+      missed && `Goals are missed: by ${missed}.`,
     ];
     return parts.filter(Boolean).join(" ") + more;
   }

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 from streamshed.errors import StreamshedError
@@ -124,10 +125,12 @@ class WatchedCheckpoint:
 
     async def follow(self) -> None:
         """Look again and again, and tell all visitors what is new; until cancelled."""
+        is_prepared = await asyncio.to_thread(self._prepare)
         while True:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
             news = await asyncio.to_thread(self.look)
             if news is not None:
+                is_prepared = is_prepared or await asyncio.to_thread(self._prepare)
                 for visitor in self._visitors:
                     if visitor.full():  # it sleeps: what it has not taken is in the next news, but for the figures
                         visitor.get_nowait()
@@ -146,6 +149,13 @@ class WatchedCheckpoint:
                     yield ": still here\n\n"
         finally:
             self._visitors.discard(visitor)
+
+    def _prepare(self) -> bool:
+        """Plan once, for of a large network the first plan takes seconds; returns whether that could be."""
+        with suppress(StreamshedError):
+            self.what_if(1.0, None)
+            return True
+        return False
 
     def _changed_network(self) -> dict[str, Any]:
         """The network, where it is another than before."""

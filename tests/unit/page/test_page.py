@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 from streamshed.errors import PortInUseError
 from streamshed.page.serving import PageServer
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
+from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
 from tests.unit.page.recorded import Recorded
 
@@ -130,6 +132,15 @@ def test_without_a_document_there_is_no_what_if_and_it_says_why(server: PageServ
     assert status == 422
     assert "the checkpoint has no network.yaml" in json.loads(body)["problem"]
     assert json.loads(get(f"{server.url}nodes.json")[1]) == []
+
+
+def test_where_no_load_fits_there_is_a_plan_all_the_same(server: PageServer, recorded: Recorded) -> None:
+    slow = replace(believed_statistics(recorded.network, None), fixed_seconds=9.0)
+    Storage.at(str(recorded.path / "time")).write_sealed(STATISTICS_FILE, slow.to_json())
+    plan = json.loads(get(f"{server.url}what-if.json?load=1")[1])
+    assert (plan["sustained_rows_per_second"], plan["delay_seconds"], plan["workers"]) == (0.0, None, None)
+    assert plan["is_saturated"]
+    assert plan["expected_seconds"] > 9
 
 
 def test_before_rows_have_come_there_is_no_what_if(server: PageServer, recorded: Recorded) -> None:

@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,7 @@ from streamshed.dashboard.network_picture import draw_network
 from streamshed.errors import InvalidNetworkError, InvalidStatisticsError
 from streamshed.network.model.network import network
 from streamshed.planning.explain.explanation import Explanation
-from streamshed.planning.explain.load_planner import explain, explain_rates
+from streamshed.planning.explain.load_planner import LoadPlanner, explain, explain_rates
 from streamshed.planning.rates.rate_policies import RATE_POLICIES
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.guess import guessed_statistics
@@ -87,6 +88,20 @@ def test_what_nothing_can_save_saturates() -> None:
 def test_where_there_is_nothing_to_plan_it_is_said(known: NetworkStatistics, problem: str) -> None:
     with pytest.raises(InvalidStatisticsError, match=problem):
         explain(NETWORK, known, load_factor=2.0)
+
+
+def test_of_many_loads_each_has_the_plan_that_it_has_by_itself() -> None:
+    planner = LoadPlanner(network=NETWORK, statistics=KNOWN)
+    sustained = planner.sustained_rows_per_second
+    for load_factor in (0.5, 1.5, 4.0):
+        assert planner.plan(load_factor * sustained) == explain(NETWORK, KNOWN, load_factor=load_factor)
+
+
+def test_where_no_load_is_sustained_a_load_has_a_plan_all_the_same() -> None:
+    planner = LoadPlanner(network=NETWORK, statistics=replace(KNOWN, fixed_seconds=1.7))
+    plan = planner.plan(1000.0)
+    assert (plan.load_factor, plan.is_saturated) == (math.inf, True)
+    assert plan.expected_seconds < plan.unshed_seconds
 
 
 def test_an_unknown_policy_is_refused() -> None:

@@ -87,7 +87,9 @@ export class WhatIf {
   }
 
   load(plan) {
-    return `${number(plan.rows_per_second)} rows/s with the policy ${plan.policy}; ${number(plan.sustained_rows_per_second)} rows/s fit.`;
+    const fitting = plan.sustained_rows_per_second;
+    const fits = fitting > 0 ? `${number(fitting)} rows/s fit.` : "no load fits: a longer trigger?";
+    return `${number(plan.rows_per_second)} rows/s with the policy ${plan.policy}; ${fits}`;
   }
 
   delay(plan) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -63,13 +64,17 @@ class LoadPlanner:
         Args:
             rows_per_second: Of all streams together, above 0.
 
+        Returns:
+            The plan; its load factor is infinite where not even a micro-batch without rows fits.
+
         Raises:
             InvalidNetworkError: There is no such policy.
-            InvalidStatisticsError: As of `sustained_rows_per_second`.
+            InvalidStatisticsError: Nothing costs anything.
         """
         network, statistics, interval = self.network, self.statistics, self.trigger_interval_seconds
         rates_of = rate_policy_named(self.policy, self.hoeffding)
-        load_factor = rows_per_second / self.sustained_rows_per_second
+        is_sustained = self._load_at(0.0).unshed_seconds < self._budget.seconds
+        load_factor = rows_per_second / self.sustained_rows_per_second if is_sustained else math.inf
         factor = rows_per_second / self.usual_rows_per_second
         load = self._load_at(factor)
         explanation = explanation_of(

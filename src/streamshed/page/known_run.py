@@ -12,7 +12,7 @@ from streamshed.elasticity.deployment import workers_to_deploy
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
-from streamshed.errors import InvalidStatisticsError, SourceUnavailableError
+from streamshed.errors import SourceUnavailableError
 from streamshed.network.document.document import NetworkDocument, parse_network
 from streamshed.network.document.yaml_text import read_yaml, write_yaml
 from streamshed.network.run.run_settings import RunSettings
@@ -43,18 +43,8 @@ class KnownRun:
 
     @property
     def usual_rows_per_second(self) -> float:
-        """How many rows came on average, of all streams together.
-
-        Raises:
-            InvalidStatisticsError: None have.
-        """
-        statistics = self._believed
-        rows_per_second = sum(
-            statistics.stream(stream.name).rows_per_second for stream in self.document.network.streams
-        )
-        if rows_per_second <= 0:
-            raise InvalidStatisticsError("no rows have come yet, so nothing is known of what more of them would take")
-        return rows_per_second
+        """How many rows came on average until the statistics were written, of all streams together; 0: none."""
+        return self._rows_per_second(self.statistics)
 
     def plan(self, rows_per_second: float, policy: str | None = None) -> Explanation:
         """Plan for a load that lasts, as the run would.
@@ -82,7 +72,7 @@ class KnownRun:
             self.document.network.foundation,
             self._believed,
             trigger_interval_seconds=self.document.run.trigger_seconds,
-            load_factor=rows_per_second / self.usual_rows_per_second,
+            load_factor=rows_per_second / self._rows_per_second(self._believed),
         )
 
     def workers(self, plan: Explanation) -> int | None:
@@ -117,10 +107,17 @@ class KnownRun:
             hoeffding=control.hoeffding,
         )
 
+    def _rows_per_second(self, statistics: NetworkStatistics) -> float:
+        return sum(statistics.stream(stream.name).rows_per_second for stream in self.document.network.streams)
+
     @cached_property
     def _believed(self) -> NetworkStatistics:
-        foundation = self.document.network.foundation
-        return with_sides(foundation, believed_statistics(foundation, self.statistics), self.statistics)
+        """What is known, and a guess of all else; before rows have come, as many of each stream."""
+        foundation, known = self.document.network.foundation, self.statistics
+        if self.usual_rows_per_second <= 0:
+            streams = {name: replace(stream, rows_per_second=1.0) for name, stream in known.streams.items()}
+            known = replace(known, streams=streams)
+        return with_sides(foundation, believed_statistics(foundation, known), known)
 
 
 def _elastic(run: RunSettings) -> ElasticSettings:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
-from streamshed.errors import StreamshedError
+from streamshed.errors import InvalidStatisticsError, StreamshedError
 from streamshed.page.journal_tail import JournalTail
 from streamshed.page.known_run import KnownRun, KnownRunReader
 from streamshed.page.moments import RecentMicroBatches
@@ -91,9 +91,11 @@ class WatchedCheckpoint:
         Raises:
             InvalidStatisticsError: No rows have come yet.
         """
-        usual = known.usual_rows_per_second
         with self._lock:
-            return self._moments.rows_per_second() or usual
+            rows_per_second = self._moments.rows_per_second() or known.usual_rows_per_second
+        if rows_per_second <= 0:
+            raise InvalidStatisticsError("no rows have come yet, so nothing is known of what more of them would take")
+        return rows_per_second
 
     def what_if(self, load_factor: float, policy: str | None) -> dict[str, Any]:
         """Plan for a multiple of the load of the last minute.

@@ -143,12 +143,21 @@ def test_where_no_load_fits_there_is_a_plan_all_the_same(server: PageServer, rec
     assert plan["expected_seconds"] > 9
 
 
-def test_before_rows_have_come_there_is_no_what_if(server: PageServer, recorded: Recorded) -> None:
-    silent = NetworkStatistics(fixed_seconds=0.1, streams={"ticks": StreamStatistics(rows_per_second=0.0)})
-    Storage.at(str(recorded.path / "time")).write_sealed(STATISTICS_FILE, silent.to_json())
-    status, body = get(f"{server.url}what-if.json?load=1")
-    assert status == 422
-    assert "no rows have come yet" in json.loads(body)["problem"]
+@pytest.mark.parametrize(("offered_rows", "status"), [(0, 422), (500, 200)])
+def test_there_is_a_plan_as_soon_as_rows_have_come(tmp_path: Path, offered_rows: int, status: int) -> None:
+    """Statistics are written now and then: those of before do not know of rows yet."""
+    Recorded(tmp_path).add(1, offered_rows=offered_rows)
+    silent = NetworkStatistics(
+        fixed_seconds=0.1, streams={"ticks": StreamStatistics(rows_per_second=0.0, read_seconds_per_row=1e-6)}
+    )
+    Storage.at(str(tmp_path / "time")).write_sealed(STATISTICS_FILE, silent.to_json())
+    with PageServer(str(tmp_path)) as serving:
+        answer = get(f"{serving.url}what-if.json?load=2")
+    assert answer[0] == status
+    if status == 200:
+        assert json.loads(answer[1])["rows_per_second"] == 500.0
+    else:
+        assert "no rows have come yet" in json.loads(answer[1])["problem"]
 
 
 def test_files_outside_are_not_told(server: PageServer) -> None:

@@ -114,14 +114,14 @@ def explain_change(
         >>> n = ticks.window("1 minute").agg(n="count(*)").query("n")
         >>> dear = ticks.apply(lambda value: value, columns=["value"], into="score", returns="int")
         >>> scores = dear.window("1 minute").agg(total="sum(score)").query("scores")
-        >>> told = explain_change(
+        >>> change = explain_change(
         ...     network(n),
         ...     network(n, scores),
         ...     guessed_statistics(network(n)),
         ...     ControlSettings(trigger_interval_seconds=2.0),
         ...     load=3.0,
         ... )
-        >>> print(told)
+        >>> print(change)
         at 300 k rows/s a micro-batch has 0.67 s of work for 1.6 s, with the change 3.08 s (+2.41 s)
         under its plan 1.6 s
         whose answers get worse: none

@@ -115,8 +115,8 @@ def _change_routes(watched: WatchedCheckpoint, changes: Changes) -> list[Route]:
         body = await request.body()
 
         def explained() -> dict[str, Any]:
-            known = watched.known()
-            return changes.explain(_change(body), known, watched.rows_per_second(known))
+            known_run = watched.known_run()
+            return changes.explain(_change(body), known_run, watched.rows_per_second(known_run))
 
         return await _answered(explained)
 

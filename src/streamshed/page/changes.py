@@ -88,12 +88,12 @@ class Changes:
     def __init__(self, requests: Requests, folder: Path) -> None:
         self._requests, self._folder = requests, folder
 
-    def explain(self, change: Mapping[str, Any], known: KnownRun, rows_per_second: float) -> dict[str, Any]:
+    def explain(self, change: Mapping[str, Any], known_run: KnownRun, rows_per_second: float) -> dict[str, Any]:
         """Tell what a change would cost, and who would pay.
 
         Args:
             change: As `edited` takes it.
-            known: How the network is run, and what is known of it; costs of what is new are guessed.
+            known_run: How the network is run, and what is known of it; costs of what is new are guessed.
             rows_per_second: The load.
 
         Returns:
@@ -104,7 +104,7 @@ class Changes:
             StreamshedError: It cannot be made; the message says why.
         """
         running = self._requests.running()
-        before, after = (self._run(text, known) for text in (running, edited(running, change)))
+        before, after = (self._run(text, known_run) for text in (running, edited(running, change)))
         return _compared(before, after, rows_per_second)
 
     def make(self, change: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,9 +125,9 @@ class Changes:
             "first_windows": dict(reply.first_windows),
         }
 
-    def _run(self, document: str, known: KnownRun) -> KnownRun:
+    def _run(self, document: str, known_run: KnownRun) -> KnownRun:
         network = parse_network(document, folder=self._folder).network
-        return replace(known, document=replace(known.document, network=network))
+        return replace(known_run, document=replace(known_run.document, network=network))
 
 
 def _compared(before: KnownRun, after: KnownRun, rows_per_second: float) -> dict[str, Any]:

@@ -113,11 +113,11 @@ class KnownRun:
     @cached_property
     def _believed(self) -> NetworkStatistics:
         """What is known, and a guess of all else; before rows have come, as many of each stream."""
-        foundation, known = self.document.network.foundation, self.statistics
+        foundation, statistics_of_run = self.document.network.foundation, self.statistics
         if self.usual_rows_per_second <= 0:
-            streams = {name: replace(stream, rows_per_second=1.0) for name, stream in known.streams.items()}
-            known = replace(known, streams=streams)
-        return with_sides(foundation, believed_statistics(foundation, known), known)
+            streams = {name: replace(stream, rows_per_second=1.0) for name, stream in statistics_of_run.streams.items()}
+            statistics_of_run = replace(statistics_of_run, streams=streams)
+        return with_sides(foundation, believed_statistics(foundation, statistics_of_run), statistics_of_run)
 
 
 def _elastic(run: RunSettings) -> ElasticSettings:

@@ -10,12 +10,12 @@ from streamshed.page.known_run import KnownRun
 from streamshed.planning.explain.explanation import Explanation
 
 
-def outlook(known: KnownRun, plan: Explanation) -> dict[str, Any]:
+def outlook(known_run: KnownRun, plan: Explanation) -> dict[str, Any]:
     """Return a plan as JSON has it.
 
     Args:
-        known: The network and what is known of it.
-        plan: What `known.plan` returned.
+        known_run: The network and what is known of it.
+        plan: What `known_run.plan` returned.
 
     Returns:
         Loads in rows per second, seconds of a micro-batch, `workers`, `delay_seconds` from a row to its answers (None:
@@ -33,7 +33,7 @@ def outlook(known: KnownRun, plan: Explanation) -> dict[str, Any]:
         "trigger_interval_seconds": interval_seconds,
         "delay_seconds": None if is_behind else interval_seconds + plan.expected_seconds,
         "is_saturated": plan.is_saturated,
-        "workers": known.workers(plan),
+        "workers": known_run.workers(plan),
         "samplers": [
             {"address": step.name if step.address is None else step.address, "sampling_rate": step.sampling_rate}
             for step in plan.steps
@@ -43,18 +43,18 @@ def outlook(known: KnownRun, plan: Explanation) -> dict[str, Any]:
     }
 
 
-def nodes(known: KnownRun, rows_per_second: float) -> list[dict[str, Any]]:
+def nodes(known_run: KnownRun, rows_per_second: float) -> list[dict[str, Any]]:
     """Return the streams, operators and queries of a network with their costs.
 
     Args:
-        known: The network and what is known of it.
+        known_run: The network and what is known of it.
         rows_per_second: The load.
 
     Returns:
         Of each its `address` (of a query its name), `work_share` of the work on all rows, and where it is known
         `seconds_per_row`, `rows_per_second`, `selectivity` and `is_measured`.
     """
-    load = known.load(rows_per_second)
+    load = known_run.load(rows_per_second)
     total_seconds = float(load.tree.node_seconds.sum())
     queries = {demand.query for demand in load.demands}
     seconds: dict[str, float] = {}
@@ -66,14 +66,14 @@ def nodes(known: KnownRun, rows_per_second: float) -> list[dict[str, Any]]:
         {
             "address": place,
             "work_share": own_seconds / total_seconds if total_seconds > 0 else 0.0,
-            **_costs(known, place, is_query=place in queries),
+            **_costs(known_run, place, is_query=place in queries),
         }
         for place, own_seconds in seconds.items()
     ]
 
 
-def _costs(known: KnownRun, place: str, *, is_query: bool) -> Mapping[str, Any]:
-    statistics = known.statistics
+def _costs(known_run: KnownRun, place: str, *, is_query: bool) -> Mapping[str, Any]:
+    statistics = known_run.statistics
     if is_query:
         query = statistics.queries.get(place)
         return {} if query is None else {"seconds_per_row": query.seconds_per_row}

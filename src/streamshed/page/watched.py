@@ -76,7 +76,7 @@ class WatchedCheckpoint:
         with self._lock:
             return self._answers.of_query(query)
 
-    def known(self) -> KnownRun:
+    def known_run(self) -> KnownRun:
         """Return what the checkpoint knows of its network.
 
         Raises:
@@ -85,14 +85,14 @@ class WatchedCheckpoint:
         with self._planning:
             return self._reader.read(self._tail.clocks)
 
-    def rows_per_second(self, known: KnownRun) -> float:
+    def rows_per_second(self, known_run: KnownRun) -> float:
         """Return the load of the last minute, of all streams together; where none came, the usual one.
 
         Raises:
             InvalidStatisticsError: No rows have come yet.
         """
         with self._lock:
-            rows_per_second = self._moments.rows_per_second() or known.usual_rows_per_second
+            rows_per_second = self._moments.rows_per_second() or known_run.usual_rows_per_second
         if rows_per_second <= 0:
             raise InvalidStatisticsError("no rows have come yet, so nothing is known of what more of them would take")
         return rows_per_second
@@ -107,17 +107,20 @@ class WatchedCheckpoint:
         Raises:
             StreamshedError: There is no plan; the message says why.
         """
-        known = self.known()
-        present = self.rows_per_second(known)
+        known_run = self.known_run()
+        present = self.rows_per_second(known_run)
         with self._planning:
-            return {**outlook(known, known.plan(load_factor * present, policy)), "present_rows_per_second": present}
+            return {
+                **outlook(known_run, known_run.plan(load_factor * present, policy)),
+                "present_rows_per_second": present,
+            }
 
     def nodes(self) -> list[dict[str, Any]]:
         """Return the costs of all nodes at the load of the last minute; none where they are not known."""
         try:
-            known = self.known()
+            known_run = self.known_run()
             with self._planning:
-                return nodes(known, self.rows_per_second(known))
+                return nodes(known_run, self.rows_per_second(known_run))
         except StreamshedError:
             return []
 

@@ -300,7 +300,7 @@ class _StatementReader:
     def _declare_given(self, name: str, declaration: Declaration) -> None:
         self.parts.taken.add(name.lower())
         if isinstance(declaration, Relation):
-            columns = None if declaration.columns is None else tuple(one.name for one in declaration.columns)
+            columns = None if declaration.columns is None else tuple(column.name for column in declaration.columns)
             self._selects.relations[name.lower()] = (name, Declared(columns, None))
         else:
             self._selects.views[name.lower()] = None if declaration is None else _rows_of(name, declaration)

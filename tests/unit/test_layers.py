@@ -134,7 +134,7 @@ WRONG: list[Importing] = [
     ("cli/main.py", "pyspark"),
     ("cli/run.py", "streamshed_bench"),
     ("network/words/names.py", "streamshed.network.model"),
-    ("spark/common/eviction.py", "streamshed.spark.loop"),
+    ("spark/windows/eviction.py", "streamshed.spark.loop"),
     ("spark/source/backlog.py", "streamshed.spark.windows"),
 ]
 """Modules, and what they must not import."""

@@ -16,8 +16,8 @@ from streamshed.spark.common.call_sites import without_call_sites
 from streamshed.spark.compile.compiled_network import compile_network, compiled_partials, needed_layout
 from streamshed.spark.compile.join_frame import with_joined
 from streamshed.spark.compile.side_answers import compiled_sides
+from streamshed.spark.relations.relation_frame import read_relations
 from streamshed.spark.sinks.answer_stage import answer_frame
-from streamshed.spark.source.relation_frame import read_relations
 from streamshed.spark.source.source_frame import bounded_frame, folder_frame
 
 

@@ -15,7 +15,7 @@ from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_n
 from streamshed.spark.compile.join_frame import with_joined
 from streamshed.spark.compile.side_answers import compiled_sides
 from streamshed.spark.loop.join_planner import refuse_what_joins_cannot
-from streamshed.spark.source.relation_frame import read_relations
+from streamshed.spark.relations.relation_frame import read_relations
 from streamshed.spark.source.source_frame import streaming_frame
 from streamshed.spark.windows.manifest import Types
 

@@ -17,16 +17,13 @@ from streamshed.answering.table.output import Output
 from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
-from streamshed.errors import IncompatibleCheckpointError
 from streamshed.planning.load.partly_joinable import partly_joinable
 from streamshed.planning.tree.scalability import protected_streams
 from streamshed.spark.admit.sampled_rows import Admission
-from streamshed.spark.admit.set_aside import discard_unfinished
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
-from streamshed.spark.checkpoint.checkpoint_reader import is_written, query_id, watermark_milliseconds
-from streamshed.spark.checkpoint.source_places import SourcePlaces, source_places
-from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
-from streamshed.spark.checkpoint.unfinished_state import discard_unfinished_state
+from streamshed.spark.checkpoint.checkpoint_reader import is_written, query_id
+from streamshed.spark.checkpoint.source_places import source_places
+from streamshed.spark.checkpoint.storage import STATISTICS_FILE
 from streamshed.spark.cluster.domain_scaling import DomainScaling
 from streamshed.spark.cluster.input_cut import InputCut, WindowPieces
 from streamshed.spark.cluster.stage_watch import StageWatch
@@ -35,15 +32,15 @@ from streamshed.spark.compile.compiled_network import (
     CompiledNetwork,
     compile_network,
     compiled_partials,
-    needed_layout,
     readings,
 )
 from streamshed.spark.compile.join_frame import StreamingJoin, with_joined
 from streamshed.spark.compile.plan_table import plan_table
 from streamshed.spark.compile.side_answers import side_admissions, side_works
+from streamshed.spark.domain_checkpoint import DomainCheckpoint
 from streamshed.spark.domain_draft import DomainDraft
+from streamshed.spark.domain_facts import DomainFacts, longest_window
 from streamshed.spark.joins.join_reports import JoinReports, new_join_reports
-from streamshed.spark.loop.domain_facts import DomainFacts, longest_window
 from streamshed.spark.loop.domain_needs import DomainNeeds
 from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.loop.finished import Finished
@@ -66,9 +63,8 @@ from streamshed.spark.query_names import free_name
 from streamshed.spark.sinks.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
 from streamshed.spark.sinks.sinks import Sink
 from streamshed.spark.source.progress import MicroBatchReport, last_report
-from streamshed.spark.source.seen_before import seen_until
 from streamshed.spark.windows.count_partials import streaming_count_partials
-from streamshed.spark.windows.manifest import FILE, NEW_CHECKPOINT, Manifest, Wanted, continued, read_manifest
+from streamshed.spark.windows.manifest import Manifest
 from streamshed.spark.windows.unseen_windows import unseen_windows
 from streamshed.spark.windows.watermarked_rows import watermarked_rows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -105,18 +101,15 @@ class DomainRun:
         self._spark = spark
         self._settings = settings
         self._sink = sink
-        self._folder = Storage.at(settings.checkpoint)
-        self._spark_folder = self._folder.below("spark")
-        self._set_aside = f"{settings.checkpoint}/set_aside"
-        self._learned = LearnedFiles(self._folder, time.monotonic)
+        self._checkpoint = DomainCheckpoint(draft, settings)
+        folder = self._checkpoint.folder
+        self._learned = LearnedFiles(folder, time.monotonic)
         self._sources, self._works = draft.sources, draft.works
-        self._before = read_manifest(self._folder)
-        self.manifest = self._continued(draft, self._before)
         self._answering = Answering(draft.compiled.outputs, settings.control.confidence, is_numbered=domain.is_numbered)
         self._call_costs, row_outputs = new_call_costs(spark), draft.compiled.row_outputs
         self._join_reports = new_join_reports(spark)
         self._joins = self._join_planner()
-        self._history = History(self._folder.below("journal"))
+        self._history = History(folder.below("journal"))
         self._loop = restored_loop(self._learned, draft.of_domain, settings.control, settings.time)
         if domain.joined:
             self._learned.add(_JOINS_FILE, self._joins.to_json)
@@ -125,7 +118,11 @@ class DomainRun:
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
         self._finished = Finished(domain.clock) if finished is None else finished
         self._topics = TopicReading(
-            spark, domain.sources, self._spark_folder, self._loop, lost_rows=self._finished.latest.lost_rows
+            spark,
+            domain.sources,
+            self._checkpoint.spark_folder,
+            self._loop,
+            lost_rows=self._finished.latest.lost_rows,
         )
         self._recorder = self._new_recorder(row_outputs)
         self._planner = self._new_planner(row_outputs)
@@ -163,13 +160,13 @@ class DomainRun:
                 loop=self._loop,
                 scaling=self._scaling,
                 history=self._history,
-                answer_files=AnswerFiles(self._folder.below(ANSWERS_FOLDER)),
+                answer_files=AnswerFiles(self._checkpoint.folder.below(ANSWERS_FOLDER)),
                 finished=self._finished,
                 works=self._works,
                 outputs=outputs,
                 call_costs=self._call_costs,
                 parallel_tasks=self._parallel_tasks,
-                is_new=self._before is None,
+                is_new=self._checkpoint.is_new,
             )
         )
 
@@ -177,8 +174,8 @@ class DomainRun:
         return MicroBatchPlanner(
             self._facts(),
             self._loop if self._scaling is None else self._scaling.loop,
-            checkpoint=self._spark_folder,
-            plans=self._folder.below("plans"),
+            checkpoint=self._checkpoint.spark_folder,
+            plans=self._checkpoint.folder.below("plans"),
             clock=time.time,
             steady_clock=steady_clock(),
             reports=self._last_report,
@@ -189,6 +186,11 @@ class DomainRun:
             effective_shares=lambda: effective_shares(self._loop.state.learned, outputs),
             lost=self._topics.lost,
         )
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the checkpoint was made for, and goes on with."""
+        return self._checkpoint.manifest
 
     @property
     def planner(self) -> MicroBatchPlanner:
@@ -239,7 +241,7 @@ class DomainRun:
         self._topics.require_topics()
         try_sql(self._spark, self._works, self._loop, parallel_tasks=self._tasks)
         summaries = new_summaries(self._spark)
-        unseen = unseen_windows(self._network.queries, self.manifest.whole_since, self._watermark())
+        unseen = unseen_windows(self._network.queries, self.manifest.whole_since, self._checkpoint.watermark)
         compiled = replace(self._compiled(client), missing=self._planner.missing | unseen.keys())
         drops_windows = any(stream.work.may_drop_windows for stream in compiled.streams)
         if drops_windows:
@@ -248,18 +250,17 @@ class DomainRun:
             self._streaming_partials(compiled, client, summaries),
             self._answering,
             client,
-            self._set_aside,
+            self._checkpoint.set_aside,
             summaries,
             compiled.nested,
             unseen=unseen,
             has_cohorts=drops_windows or bool(compiled.missing),
         )
-        self._place_sources(source_places(answers, self._sources))
-        discard_unfinished_state(self._spark_folder)
-        discard_unfinished(self._set_aside, self._spark_folder)
+        self._checkpoint.begin(self.draft, source_places(answers, self._sources))
+        self._planner.places = self.manifest.places
         self._writer = MicroBatchWriter(
             self._sink,
-            lambda: query_id(self._spark_folder),
+            lambda: query_id(self._checkpoint.spark_folder),
             summaries,
             is_active=lambda: self.query.isActive,
             ahead=self._planning_ahead(),
@@ -267,26 +268,13 @@ class DomainRun:
             on_written=self._topics.written,
         )
         interval = self._settings.control.trigger_interval_seconds
-        writer = answers.writeStream.outputMode("append").option(
-            "checkpointLocation", f"{self._settings.checkpoint}/spark"
-        )
+        writer = answers.writeStream.outputMode("append").option("checkpointLocation", self._checkpoint.spark_path)
         name = free_name(f"streamshed {self.domain.clock}", [query.name for query in self._spark.streams.active])
         writer = writer.queryName(name).foreachBatch(self._writer)
         self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
         self._topics.begin(self._query, self.manifest.places)
         if self._scaling is not None:
             self._scaling.watch(StageWatch(self._spark, str(self._query.runId)), self._input_cut)
-
-    def _place_sources(self, places: SourcePlaces) -> None:
-        """Write down whose rows Spark's sources bring; offsets of an earlier run are taken for theirs."""
-        if self._before is not None and self._before.places != places:
-            raise IncompatibleCheckpointError(
-                f'the network reads the sources of the clock "{self.domain.clock}" in another order than the checkpoint'
-                f" was made with: {NEW_CHECKPOINT}"
-            )
-        self.manifest = replace(self.manifest, places=places)
-        self._folder.write_sealed(FILE, self.manifest.to_json())
-        self._planner.places = places
 
     def give_up(self) -> None:
         """Stop the query in the midst of a micro-batch, which is run again after a restart."""
@@ -324,7 +312,7 @@ class DomainRun:
         return taken
 
     def _planning_ahead(self) -> PlanningAhead:
-        checkpoint = self._spark_folder
+        checkpoint = self._checkpoint.spark_folder
         questions = Questions(
             record_last=self._planner.record_last,
             # Elsewhere a look takes as long as it saves.
@@ -340,35 +328,8 @@ class DomainRun:
             IncompatibleCheckpointError: The checkpoint was not made for it.
             UnsheddableQueryError: The policy cannot answer a query.
         """
-        self._continued(draft, self.manifest)
+        self._checkpoint.refuse(draft)
         ControlLoop(draft.of_domain, self._settings.control, time.time, self._settings.time)
-
-    def _continued(self, draft: DomainDraft, before: Manifest | None) -> Manifest:
-        """The manifest with which a network goes on, or begins."""
-        wanted = Wanted(
-            layout=needed_layout(draft.compiled).extended(*self._settings.layout.families),
-            partitions=self._settings.partitions,
-            classes=[sharing_class for work in draft.works.values() for sharing_class in work.classes],
-            types=draft.types,
-            merging=draft.compiled.merging,
-            seen_until=self._seen_until(before),
-        )
-        return continued(before, draft.network, draft.domain, wanted, watermark=self._watermark())
-
-    def _seen_until(self, before: Manifest | None) -> dict[str, int]:
-        interval = self._settings.control.trigger_interval_seconds
-        step = 0 if self.domain.is_numbered else round(interval * 1e6)
-        return seen_until(
-            self._spark_folder,
-            self._folder.below("plans"),
-            self.domain,
-            SourcePlaces() if before is None else before.places,
-            least_step=step,
-        )
-
-    def _watermark(self) -> int:
-        ids = [int(name) for name in self._spark_folder.below("offsets").names() if name.isdigit()]
-        return watermark_milliseconds(self._spark_folder, max(ids)) * 1000 if ids else 0
 
     def _facts(self) -> DomainFacts:
         longest = longest_window(self._network, self.manifest.classes)

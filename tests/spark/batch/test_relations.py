@@ -18,8 +18,8 @@ from streamshed.network.model.relation import Relation, relation
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream, stream
 from streamshed.sharing.instructions import Match
+from streamshed.spark.relations.relation_frame import relation_frame
 from streamshed.spark.sinks.sinks import console_sink
-from streamshed.spark.source.relation_frame import relation_frame
 from tests.spark.files import timed_values, write_parquet
 
 Make = Callable[[SparkSession, Path, str], Relation]

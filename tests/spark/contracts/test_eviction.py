@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.spark.common.eviction import closing_time
+from streamshed.spark.windows.eviction import closing_time
 from tests.spark.files import timed_values, write_parquet
 
 SLICE = 10_000_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from streamshed.spark.common.interruption import call_off
+from streamshed.spark.loop.interruption import call_off
 
 
 def test_a_query_that_is_stopped_ends_without_an_error(spark: SparkSession, tmp_path: Path) -> None:

@@ -41,10 +41,10 @@ from streamshed.spark.common.internal_names import (
     TAKEN_TIME,
 )
 from streamshed.spark.plan.plan_columns import with_plan
+from streamshed.spark.relations.relation_columns import relation_columns
+from streamshed.spark.relations.relation_frame import stored_relation
 from streamshed.spark.source.file_rows import file_path
 from streamshed.spark.source.partition_values import partition_values, with_folders
-from streamshed.spark.source.relation_columns import relation_columns
-from streamshed.spark.source.relation_frame import stored_relation
 
 SUMS_TYPE = T.StructType(from_arrow_schema(pa.schema(list(SUMS_STRUCT))).fields)
 """The type of `SUMS`."""

@@ -27,7 +27,7 @@ from streamshed.spark.common.internal_names import (
     TAKEN_ROWS,
     TAKEN_TIME,
 )
-from streamshed.spark.source.relation_reader import RelationReader
+from streamshed.spark.relations.relation_reader import RelationReader
 
 SUMS_STRUCT = pa.struct([one for one in SUMS_SCHEMA if one.name not in {"instant", "sampling_codes"}])
 """What a row tells that is in the place of many: its class, mask and key, and what these sum up to."""

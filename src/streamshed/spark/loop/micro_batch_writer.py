@@ -13,7 +13,7 @@ from streamshed.answering.table.answer_schema import ANSWER, GAP, LATE, ROW, UNR
 from streamshed.answering.table.leading_answers import leading_of
 from streamshed.answering.table.summary import Summary, Tally, added
 from streamshed.sharing.intake import Share
-from streamshed.spark.common.interruption import StoppedError, call_off
+from streamshed.spark.loop.interruption import StoppedError, call_off
 from streamshed.spark.loop.planning_ahead import PlanningAhead
 from streamshed.spark.loop.run_status import QueryStatus
 from streamshed.spark.sinks.answer_stage import Summaries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streamshed.spark.loop.domain_facts import DomainFacts
+from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.loop.join_planner import JoinOutcome, JoinPlanner
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.spark.source.progress import MicroBatchReport

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED
+from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.loop.carrier_clock import CarrierClock
-from streamshed.spark.loop.domain_facts import DomainFacts
 from streamshed.spark.plan.plan_row import PlanRow
 from streamshed.spark.source.event_times import event_times, joined_times
 from streamshed.spark.source.upcoming_rows import StreamRows

@@ -24,7 +24,7 @@ from streamshed.spark.common.internal_names import SUMS, TIME, UNREADABLE
 from streamshed.spark.common.unfused import unfused
 from streamshed.spark.common.valid_texts import valid_text
 from streamshed.spark.operators.user_function import guarded_call
-from streamshed.spark.source.relation_frame import relation_frame
+from streamshed.spark.relations.relation_frame import relation_frame
 
 
 @dataclass(frozen=True)

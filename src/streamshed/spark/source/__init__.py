@@ -1,1 +1,1 @@
-"""Rows as they come: sources, stored relations, the backlog, and what Spark reports of what was read."""
+"""Rows as they come: sources, the backlog, and what Spark reports of what was read."""

@@ -24,7 +24,6 @@ from streamshed.sharing.instructions import StreamProgram
 from streamshed.sharing.nested_work import Level, Nesting, aggregate_of, nested_levels
 from streamshed.sharing.network_work import AggregateSlot
 from streamshed.sharing.resolution import answer_place
-from streamshed.spark.common.eviction import closing_time
 from streamshed.spark.common.group_keys import key_columns
 from streamshed.spark.common.internal_names import TIME, UNREADABLE
 from streamshed.spark.common.state_key import held, state_key_columns
@@ -41,6 +40,7 @@ from streamshed.spark.operators.slot_types import (
 )
 from streamshed.spark.operators.straight_line import StraightLine, run_instructions
 from streamshed.spark.plan.known_drops import NOTHING_KNOWN, KnownDrops
+from streamshed.spark.windows.eviction import closing_time
 from streamshed.spark.windows.finished_answers import (
     FEED,
     FEED_KEYS,

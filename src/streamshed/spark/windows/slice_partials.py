@@ -6,10 +6,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.spark.checkpoint.state_layout import StateLayout
-from streamshed.spark.common.eviction import closing_time
 from streamshed.spark.common.internal_names import SUMS
 from streamshed.spark.common.state_key import held
 from streamshed.spark.windows.decimal_sums import high_half, low_half
+from streamshed.spark.windows.eviction import closing_time
 from streamshed.spark.windows.sketches import Sketches
 
 SLICE_KEY = ("closes", "class_id", "slice_start", "mask", "sampling_codes", "key_long", "key_text")

@@ -12,10 +12,10 @@ from streamshed.answering.table.dropped_windows import CARRIED
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.checkpoint.state_layout import StateLayout
-from streamshed.spark.common.eviction import closing_time
 from streamshed.spark.common.sampling_codes import cohort, sampling_rate
 from streamshed.spark.common.set_apart import CARRIER_CLASS
 from streamshed.spark.common.state_key import UNGROUPED, state_key_columns
+from streamshed.spark.windows.eviction import closing_time
 from streamshed.spark.windows.manifest import Routed
 from streamshed.spark.windows.sketches import Sketches, merged_sketches, sketch_names
 from streamshed.spark.windows.slice_routing import Carried, routed

@@ -20,7 +20,7 @@ from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, 
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.compile.plan_table import told_of
 from streamshed.spark.compile.side_answers import side_works
-from streamshed.spark.loop.domain_facts import longest_window
+from streamshed.spark.domain_facts import longest_window
 from streamshed.spark.loop.join_planner import JoinPlanner
 from streamshed.spark.loop.partly_joined_times import ComingRows, partly_joined_times
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan

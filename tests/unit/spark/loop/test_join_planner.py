@@ -22,9 +22,9 @@ from streamshed.network.terms.join_condition import pairs_where
 from streamshed.planning.tree.quantization import SMALLEST, sampling_rate_of
 from streamshed.planning.tree.scalability import protected_streams
 from streamshed.sharing.intake import Intake
+from streamshed.spark.inexact.sampled_join_times import for_all_queries, sampled_join_times
 from streamshed.spark.joins.join_reports import JoinReports, ReportKey
 from streamshed.spark.loop.join_planner import JoinPlanner, refuse_what_joins_cannot
-from streamshed.spark.loop.sampled_join_times import for_all_queries, sampled_join_times
 from streamshed.statistics.join_statistics import JoinStatistics
 
 CALLS, ALERTS = (stream(name, rate(100), time="timestamp") for name in ("calls", "alerts"))

@@ -19,7 +19,7 @@ from streamshed.planning.tree.quantization import sampling_rate_of
 from streamshed.sharing.gating import Gating
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark.checkpoint.storage import Storage
-from streamshed.spark.loop.domain_facts import DomainFacts
+from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.loop.micro_batch_planner import MicroBatchPlanner
 from streamshed.spark.plan.plan_row import PlanRow, SizedShares, StreamPlan
 from streamshed.spark.source.progress import MicroBatchReport

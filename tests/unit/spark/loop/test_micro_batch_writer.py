@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from streamshed.spark.common.interruption import StoppedError
+from streamshed.spark.loop.interruption import StoppedError
 from streamshed.spark.loop.micro_batch_writer import MicroBatchWriter
 
 

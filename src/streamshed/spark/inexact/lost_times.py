@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from streamshed.answering.table.shed_interval import UNSETTLED, ShedInterval, remembered
 from streamshed.network.model.stream import Stream
-from streamshed.spark.loop.domain_facts import DomainFacts
-from streamshed.spark.loop.shed_times import settled
+from streamshed.spark.domain_facts import DomainFacts
+from streamshed.spark.inexact.shed_times import settled
 from streamshed.spark.plan.plan_row import PlanRow
 
 

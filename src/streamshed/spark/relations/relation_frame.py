@@ -18,9 +18,9 @@ from streamshed.network.terms.problems import unknown_column
 from streamshed.network.words.columns import declared_name, format_schema
 from streamshed.sharing.instructions import Instruction, Match
 from streamshed.spark.common.one_partition import arrow_schema, one_partition
-from streamshed.spark.source.relation_columns import relation_columns
-from streamshed.spark.source.relation_reader import RelationReader
-from streamshed.spark.source.relation_table import TableReader
+from streamshed.spark.relations.relation_columns import relation_columns
+from streamshed.spark.relations.relation_reader import RelationReader
+from streamshed.spark.relations.relation_table import TableReader
 
 _ROWS = "__rows"
 _NO_TYPES = frozenset({None, "void"})

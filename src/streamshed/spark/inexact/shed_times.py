@@ -9,8 +9,8 @@ from streamshed.answering.table.shed_interval import UNSETTLED, ShedInterval, re
 from streamshed.network.model.stream import Stream
 from streamshed.planning.tree.quantization import WHOLE
 from streamshed.sharing.counted_rows import Role, role_of
-from streamshed.spark.loop.domain_facts import DomainFacts
-from streamshed.spark.loop.sampled_join_times import for_all_queries
+from streamshed.spark.domain_facts import DomainFacts
+from streamshed.spark.inexact.sampled_join_times import for_all_queries
 from streamshed.spark.plan.plan_row import PlanRow
 
 

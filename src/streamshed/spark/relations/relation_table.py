@@ -12,8 +12,8 @@ from pyarrow import fs
 from streamshed.errors import SourceUnavailableError, near_miss
 from streamshed.network.model.relation_options import CsvLayout
 from streamshed.network.model.sources import FileFormat
-from streamshed.spark.source.relation_files import RelationFile
-from streamshed.spark.source.relation_formats import (
+from streamshed.spark.relations.relation_files import RelationFile
+from streamshed.spark.relations.relation_formats import (
     FileColumns,
     Opened,
     csv_file,
@@ -21,7 +21,7 @@ from streamshed.spark.source.relation_formats import (
     parquet_file,
     text_file,
 )
-from streamshed.spark.source.text_values import typed
+from streamshed.spark.relations.text_values import typed
 
 
 @dataclass(frozen=True)

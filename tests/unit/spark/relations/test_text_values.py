@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from streamshed.errors import SourceUnavailableError
-from streamshed.spark.source.text_values import typed
+from streamshed.spark.relations.text_values import typed
 
 
 def test_a_column_of_another_kind_is_told_by_its_type_and_not_by_a_value() -> None:

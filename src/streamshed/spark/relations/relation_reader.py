@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.errors import SourceUnavailableError
-from streamshed.spark.source.relation_files import RelationFile, file_system, relation_files
-from streamshed.spark.source.relation_table import TableReader
+from streamshed.spark.relations.relation_files import RelationFile, file_system, relation_files
+from streamshed.spark.relations.relation_table import TableReader
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import pytest
 
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.sources import FileFormat
-from streamshed.spark.source.relation_files import relation_files
-from streamshed.spark.source.relation_reader import RelationReader
-from streamshed.spark.source.relation_table import TableReader
+from streamshed.spark.relations.relation_files import relation_files
+from streamshed.spark.relations.relation_reader import RelationReader
+from streamshed.spark.relations.relation_table import TableReader
 
 
 def test_a_local_file_may_be_given_as_a_uri(tmp_path: Path) -> None:

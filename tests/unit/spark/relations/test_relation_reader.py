@@ -15,8 +15,8 @@ from pyarrow import parquet
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.relation_options import csv_layout
 from streamshed.network.model.sources import FileFormat
-from streamshed.spark.source.relation_reader import RelationReader
-from streamshed.spark.source.relation_table import TableReader
+from streamshed.spark.relations.relation_reader import RelationReader
+from streamshed.spark.relations.relation_table import TableReader
 
 TEXT, WHOLE, REAL = pa.string(), pa.int32(), pa.float64()
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from streamshed.answering.table.shed_interval import UNSETTLED
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
-from streamshed.spark.loop.domain_facts import DomainFacts
-from streamshed.spark.loop.lost_times import lost_times
+from streamshed.spark.domain_facts import DomainFacts
+from streamshed.spark.inexact.lost_times import lost_times
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 
 LEFT, RIGHT = (stream(name, rate(5), time="timestamp", watermark="2 seconds") for name in ("left", "right"))

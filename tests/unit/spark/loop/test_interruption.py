@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streamshed.spark.common import interruption
-from streamshed.spark.common.interruption import StoppedError, call_off
+from streamshed.spark.loop import interruption
+from streamshed.spark.loop.interruption import StoppedError, call_off
 
 
 def test_a_micro_batch_is_called_off_once_the_stop_has_begun() -> None:

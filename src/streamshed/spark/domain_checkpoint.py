@@ -1,0 +1,99 @@
+"""The checkpoint of one time domain: what it was made for, and whether a network can go on from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streamshed.errors import IncompatibleCheckpointError
+from streamshed.spark.admit.set_aside import discard_unfinished
+from streamshed.spark.checkpoint.checkpoint_reader import watermark_milliseconds
+from streamshed.spark.checkpoint.source_places import SourcePlaces
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.checkpoint.unfinished_state import discard_unfinished_state
+from streamshed.spark.compile.compiled_network import needed_layout
+from streamshed.spark.domain_draft import DomainDraft
+from streamshed.spark.loop.domain_settings import DomainSettings
+from streamshed.spark.source.seen_before import seen_until
+from streamshed.spark.windows.manifest import FILE, NEW_CHECKPOINT, Manifest, Wanted, continued, read_manifest
+
+
+class DomainCheckpoint:
+    """The checkpoint of a time domain, with the manifest with which a network goes on from it.
+
+    Args:
+        draft: What is to run.
+        settings: How it is to run.
+
+    Raises:
+        IncompatibleCheckpointError: The checkpoint was not made for it, or cannot be read.
+    """
+
+    def __init__(self, draft: DomainDraft, settings: DomainSettings) -> None:
+        self._settings = settings
+        self.folder = Storage.at(settings.checkpoint)
+        self.spark_folder = self.folder.below("spark")
+        self.spark_path = f"{settings.checkpoint}/spark"
+        self.set_aside = f"{settings.checkpoint}/set_aside"
+        self._before = read_manifest(self.folder)
+        self.manifest = self._continued(draft, self._before)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has run on it before."""
+        return self._before is None
+
+    @property
+    def watermark(self) -> int:
+        """How far it has come, microseconds."""
+        ids = [int(name) for name in self.spark_folder.below("offsets").names() if name.isdigit()]
+        return watermark_milliseconds(self.spark_folder, max(ids)) * 1000 if ids else 0
+
+    def refuse(self, draft: DomainDraft) -> None:
+        """See that another network can go on from here.
+
+        Raises:
+            IncompatibleCheckpointError: The checkpoint was not made for it.
+        """
+        self._continued(draft, self.manifest)
+
+    def begin(self, draft: DomainDraft, places: SourcePlaces) -> None:
+        """Write down what begins, and discard what an interrupted micro-batch has left.
+
+        Args:
+            draft: What is to run.
+            places: Whose rows Spark's sources bring; offsets of an earlier run are taken for theirs.
+
+        Raises:
+            IncompatibleCheckpointError: The sources of the earlier run lay elsewhere.
+        """
+        if self._before is not None and self._before.places != places:
+            raise IncompatibleCheckpointError(
+                f'the network reads the sources of the clock "{draft.domain.clock}" in another order than the'
+                f" checkpoint was made with: {NEW_CHECKPOINT}"
+            )
+        self.manifest = replace(self.manifest, places=places)
+        self.folder.write_sealed(FILE, self.manifest.to_json())
+        discard_unfinished_state(self.spark_folder)
+        discard_unfinished(self.set_aside, self.spark_folder)
+
+    def _continued(self, draft: DomainDraft, before: Manifest | None) -> Manifest:
+        """The manifest with which a network goes on, or begins."""
+        wanted = Wanted(
+            layout=needed_layout(draft.compiled).extended(*self._settings.layout.families),
+            partitions=self._settings.partitions,
+            classes=[sharing_class for work in draft.works.values() for sharing_class in work.classes],
+            types=draft.types,
+            merging=draft.compiled.merging,
+            seen_until=self._seen_until(draft, before),
+        )
+        return continued(before, draft.network, draft.domain, wanted, watermark=self.watermark)
+
+    def _seen_until(self, draft: DomainDraft, before: Manifest | None) -> dict[str, int]:
+        interval = self._settings.control.trigger_interval_seconds
+        return seen_until(
+            self.spark_folder,
+            self.folder.below("plans"),
+            draft.domain,
+            SourcePlaces() if before is None else before.places,
+            least_step=0 if draft.domain.is_numbered else round(interval * 1e6),
+        )

@@ -1,0 +1,1 @@
+"""Event times of which rows are missing: shed, or deleted before they were read."""

@@ -150,9 +150,10 @@ OPERATOR = (
     ),
     DashboardPanel(
         "Rows that could not be used, per second",
-        "Unreadable rows lie in set_aside of the checkpoint; late pairs ask for a longer watermark.",
+        "Unreadable rows lie in set_aside of the checkpoint; late pairs ask for a longer watermark; lost rows of a broker"
+        " ask it to keep rows longer.",
         "ops",
-        ("unreadable_rows_total", "late_pairs_total"),
+        ("unreadable_rows_total", "late_pairs_total", "lost_rows_total"),
     ),
     DashboardPanel(
         "Groups in state",

@@ -67,6 +67,9 @@ INTERPRETED: Mapping[str, str] = {
 }
 """Settings without generated code: of few rows it costs more than it saves."""
 
+NOT_FUSED: Mapping[str, str] = {"spark.sql.codegen.wholeStage": "false"}
+"""Settings with code of expressions, but not of whole stages: for some ten thousand rows."""
+
 
 def interpreting(spark: SparkSession) -> SparkSession:
     """A session beside another one that generates no code."""

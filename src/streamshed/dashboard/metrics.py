@@ -146,6 +146,13 @@ METRICS = (
         _of_domains(lambda domain: domain.latest.unreadable_rows),
     ),
     Metric(
+        "streamshed_lost_rows_total",
+        _COUNTER,
+        _CLOCK,
+        "Rows that a broker had deleted before they were read.",
+        _of_domains(lambda domain: domain.latest.lost_rows),
+    ),
+    Metric(
         "streamshed_late_pairs_total",
         _COUNTER,
         _CLOCK,
@@ -185,9 +192,7 @@ METRICS = (
         _GAUGE,
         _CLOCK,
         "1 while rows, windows or results of joins are shed, else 0.",
-        _of_domains(
-            lambda domain: float(domain.latest.is_shedding or min(domain.latest.kept_shares.values(), default=1) < 1)
-        ),
+        _of_domains(_is_shedding),
     ),
     Metric(
         "streamshed_backlog_rows",

@@ -1,4 +1,4 @@
-"""The journal on disk: one row per finished micro-batch, in segments of bounded number."""
+"""The journal on disk: one row per finished micro-batch, in segments of bounded size and number."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ from streamshed.spark.checkpoint.storage import Storage
 _log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"\d{8}\.jsonl")
-_SEGMENT = 200
-_KEPT_SEGMENTS = 50
+_SEGMENT_ROWS = 200
+_SEGMENT_CHARACTERS = 1_000_000
+"""A segment is written anew with each row, so that rows of a thousand queries make shorter ones."""
+
+_SEGMENTS = 50
 
 
 class History:
@@ -38,7 +41,7 @@ class History:
     def append(self, row: Mapping[str, Any]) -> None:
         """Add a row; durable when this returns."""
         with self._lock:
-            if len(self._lines) >= _SEGMENT:
+            if len(self._lines) >= _SEGMENT_ROWS or sum(map(len, self._lines)) >= _SEGMENT_CHARACTERS:
                 self._index += 1
                 self._lines = []
                 self._forget()
@@ -72,7 +75,7 @@ class History:
 
     def _forget(self) -> None:
         names = self._names()
-        for name in names[: max(len(names) - _KEPT_SEGMENTS, 0)]:
+        for name in names[: max(len(names) - _SEGMENTS, 0)]:
             self._folder.delete(name)
 
 

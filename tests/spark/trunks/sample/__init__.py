@@ -4,7 +4,7 @@ The process is killed among micro-batches that shed.
 """
 
 from streamshed.planning.tree.quantization import sampling_rate_of
-from tests.spark.sessions import INTERPRETED
+from tests.spark.sessions import NOT_FUSED
 from tests.spark.trunks.sample.events import STEPS, events
 from tests.spark.trunks.trunk import Trunk
 
@@ -21,5 +21,5 @@ TRUNK = Trunk(
     killed_in=1,
     killed="written",
     settings={"confidence": CONFIDENCE},
-    session=INTERPRETED,
+    session=NOT_FUSED,
 )

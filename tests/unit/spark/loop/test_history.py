@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.loop.history import History
 
@@ -35,3 +37,12 @@ def test_a_write_that_a_crash_cut_off_is_as_if_it_had_not_begun(tmp_path: Path) 
     assert not draft.exists()
     draft.write_text('{"micro_batch_id": 1}\n{"micro_ba')
     assert history.table().micro_batch_id.tolist() == [1]
+
+
+def test_what_is_written_with_a_row_does_not_grow_with_the_rows_before_it(tmp_path: Path) -> None:
+    history = History(Storage.at(str(tmp_path)))
+    for number in range(25):
+        history.append({"micro_batch_id": number, "of_queries": "q" * 200_000})
+    segments = sorted(tmp_path.iterdir())
+    assert [path.stat().st_size for path in segments] == pytest.approx([1_000_000] * 5, rel=0.01)
+    assert history.table().micro_batch_id.tolist() == list(range(25))

@@ -57,6 +57,8 @@ def test_everything_can_be_said() -> None:
             "{kafka: answers, servers: 'a:1', options: {kafka.client.id: x}}",
             SinkSettings("kafka", "answers", "a:1", (("kafka.client.id", "x"),)),
         ),
+        ("{postgres: answers}", SinkSettings("postgres", "answers")),
+        ("{postgres: live.answers, connection: host=db}", SinkSettings("postgres", "live.answers", "host=db")),
         ("{parquet: 's3a://b/answers'}", SinkSettings("parquet", "s3a://b/answers")),
     ],
 )

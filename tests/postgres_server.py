@@ -14,6 +14,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.rows import dict_row
 
 _BINARIES = (
     "/usr/lib/postgresql/*/bin",
@@ -50,6 +51,11 @@ class PostgresServer:
             cursor = connection.execute(text.encode())
             return cursor.fetchall() if cursor.description else []
 
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """Return all rows of a table, by column, times as UTC."""
+        with psycopg.connect(self.connection, row_factory=dict_row, options="-c TimeZone=UTC") as connection:
+            return connection.execute(f"SELECT * FROM {table}".encode()).fetchall()
+
     def make(self) -> None:
         """Make its folder of tables; whoever reaches the socket may connect, but for the account `guarded`."""
         tables = self.folder / "tables"
@@ -78,12 +84,23 @@ class PostgresServer:
             assert done.returncode == 0, output.read()
 
 
+def postgres_binaries() -> Path:
+    """Return where the programs of the latest Postgres are; where there are none the test is skipped."""
+    for pattern in _BINARIES:
+        for folder in sorted(Path("/").glob(pattern.lstrip("/")), reverse=True):
+            if (folder / "initdb").exists():
+                return folder
+    pytest.skip(
+        "a test with a real server of Postgres: its programs are not there (Debian: apt-get install postgresql)"
+    )
+
+
 @contextmanager
 def running_postgres() -> Iterator[PostgresServer]:
     """Run a server; where there are no binaries the test is skipped."""
     with tempfile.TemporaryDirectory(prefix="postgres-") as scratch:
         folder = Path(scratch) / "server"
-        server = PostgresServer(_binaries(), folder)
+        server = PostgresServer(postgres_binaries(), folder)
         folder.mkdir()
         if os.geteuid() == 0:
             Path(scratch).chmod(0o755)
@@ -94,13 +111,3 @@ def running_postgres() -> Iterator[PostgresServer]:
             yield server
         finally:
             server.kill()
-
-
-def _binaries() -> Path:
-    for pattern in _BINARIES:
-        for folder in sorted(Path("/").glob(pattern.lstrip("/")), reverse=True):
-            if (folder / "initdb").exists():
-                return folder
-    pytest.skip(
-        "a test with a real server of Postgres: its programs are not there (Debian: apt-get install postgresql)"
-    )

@@ -48,7 +48,7 @@ def migrated(document: Document) -> Document:
         streamshed.errors.IncompatibleCheckpointError: the checkpoint has format 10, this release reads 8 to 9: start it
         with the release that wrote it, or start with a new checkpoint folder
     """
-    version = document.get("version")
+    version: Any = document.get("version")
     while version in MIGRATIONS:
         document = {**MIGRATIONS[version](document), "version": version + 1}
         version += 1

@@ -46,3 +46,9 @@ def test_sinks(text: str, sink: SinkSettings) -> None:
 def test_other_sinks_are_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="expected console, parquet:FOLDER, delta:FOLDER, memory:NAME, kafka:"):
         SINK.convert(text, None, None)
+
+
+def test_a_password_of_a_sink_is_refused_and_not_shown() -> None:
+    with pytest.raises(click.BadParameter, match="holds a password") as raised:
+        SINK.convert("postgres:answers@host=db password=chameleon", None, None)
+    assert "chameleon" not in str(raised.value)

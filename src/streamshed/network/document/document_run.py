@@ -175,6 +175,5 @@ def _sink(place: Place, sink: object, folder: Path) -> SinkSettings:
             return SinkSettings(KAFKA, topic, servers, given_options(rest.get("options")))
         case {"postgres": str(table), **rest}:
             connection = str(rest.get("connection") or "")
-            # Not what stands there, which may be a password.
-            return place.attempt({POSTGRES: table}, lambda: SinkSettings(POSTGRES, table, connection)) or SinkSettings()
+            return place.attempt(sink, lambda: SinkSettings(POSTGRES, table, connection)) or SinkSettings()
     return SinkSettings()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote
 
 from streamshed.errors import InvalidNetworkError, Problem
+from streamshed.network.words.passwords import holds_password
 
-_PASSWORD = re.compile(r"(?:^|[\s?&'])(?:ssl)?password\s*=|^postgres(?:ql)?://[^/@]*:[^/@]*@", re.IGNORECASE)
 _TABLE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)?")
 
 
@@ -31,7 +30,7 @@ def check_postgres(table: str, connection: str) -> None:
     if _TABLE.fullmatch(table) is None:
         says = 'a table of Postgres is "table" or "schema.table", of letters, digits and underscores'
         raise InvalidNetworkError(Problem(says, got=repr(table)))
-    if _PASSWORD.search(unquote(connection)) is not None:
+    if holds_password(connection):
         raise InvalidNetworkError(
             "the connection to Postgres holds a password, which others can read there: leave it out, and set"
             " PGPASSWORD, or write it into ~/.pgpass or the file of a service"

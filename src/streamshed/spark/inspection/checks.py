@@ -84,6 +84,8 @@ def _checked(check: Check, files: ClockFiles) -> Iterator[Flaw]:
     """What a check finds; what Spark has written in another form than it knows is a flaw, too."""
     try:
         yield from check(files)
+    except OSError as error:
+        yield Flaw("", f"cannot be read: {error}")
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         yield Flaw("spark", f"is not as Spark writes it: {type(error).__name__}: {error}")
 

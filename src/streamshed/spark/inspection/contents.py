@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from streamshed.errors import SourceUnavailableError, StreamshedError
 from streamshed.spark.checkpoint.checkpoint_reader import (
@@ -19,6 +19,7 @@ from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.inspection.state_stores import StateOperator, state_operators
 from streamshed.spark.windows.manifest import FILE, Manifest, read_manifest
 
+_Result = TypeVar("_Result")
 _OUTLINE = ("version", "written_by", "streams", "max_depth", "joins", "partitions")
 _SETTINGS = "spark.sql.streaming.stateStore."
 
@@ -105,7 +106,7 @@ def clocks_of(checkpoint: Storage) -> list[str]:
 
 
 def contents_of(checkpoint: Storage, clock: str) -> ClockContents:
-    """Return what the checkpoint of a clock holds.
+    """Return what the checkpoint of a clock holds; what is damaged in it is as if it were not there.
 
     Args:
         checkpoint: The folder of all clocks.
@@ -113,18 +114,18 @@ def contents_of(checkpoint: Storage, clock: str) -> ClockContents:
     """
     folder = checkpoint.below(clock)
     spark, sizes = folder.below("spark"), folder.sizes()
-    begun = last_begun(spark)
-    settings = {} if begun is None else settings_of_micro_batch(spark, begun)
+    begun, no_settings = last_begun(spark), dict[str, str]()
+    settings = no_settings if begun is None else _readable(lambda: settings_of_micro_batch(spark, begun), no_settings)
     return ClockContents(
         clock=clock,
-        manifest=_manifest(folder),
-        query_id=query_id(spark),
+        manifest=_readable(lambda: read_manifest(folder), None),
+        query_id=_readable(lambda: query_id(spark), ""),
         begun=begun,
         finished=last_committed(spark),
-        watermark_microseconds=watermark_so_far(spark),
+        watermark_microseconds=_readable(lambda: watermark_so_far(spark), 0),
         provider=settings.get(f"{_SETTINGS}providerClass", "").rpartition(".")[2],
         provider_format=settings.get(f"{_SETTINGS}rocksdb.formatVersion", ""),
-        operators=state_operators(spark),
+        operators=_readable(lambda: state_operators(spark), ()),
         files=_files(sizes),
     )
 
@@ -138,11 +139,11 @@ def _outline(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _manifest(folder: Storage) -> Manifest | None:
+def _readable(read: Callable[[], _Result], otherwise: _Result) -> _Result:
     try:
-        return read_manifest(folder)
+        return read()
     except (StreamshedError, ValueError, LookupError, TypeError):
-        return None
+        return otherwise
 
 
 def _files(sizes: Mapping[str, int]) -> dict[str, Files]:

@@ -89,6 +89,15 @@ def test_a_damaged_manifest_is_shown_all_the_same(checkpoint: Path) -> None:
     assert json.loads(streamshed("checkpoint", "show", str(checkpoint), "--json").output)["clocks"][0]["finished"] == 2
 
 
+@pytest.mark.parametrize("name", ["offsets/3", "commits/2", "metadata", "state/0/_metadata/metadata"])
+def test_what_spark_has_written_is_shown_as_far_as_it_can_be_read(checkpoint: Path, name: str) -> None:
+    (checkpoint / CLOCK / "spark" / name).write_text("v1\n{")
+    shown = streamshed("checkpoint", "show", str(checkpoint), "--json")
+    assert shown.code == ExitCode.DONE
+    assert json.loads(shown.output)["clocks"][0]["begun"] == BEGUN
+    assert streamshed("checkpoint", "verify", str(checkpoint)).code == ExitCode.REFUSED
+
+
 def test_the_command_says_by_its_exit_code_whether_it_is_whole(checkpoint: Path) -> None:
     whole = streamshed("checkpoint", "verify", str(checkpoint))
     assert (whole.code, whole.output) == (ExitCode.DONE, f"{checkpoint}: whole: {CLOCK}\n")

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
+import pyarrow as pa
+
 from streamshed.spark.checkpoint.storage import Storage
 
 _DEFAULT_STORE = "default"
 _WHOLE = re.compile(r"(\d+)(?:_[^.]*)?\.(?:zip|snapshot)")
 _CHANGE = re.compile(r"(\d+)(?:_[^.]*)?\.(?:changelog|delta)")
 _TABLES = "SSTs"
+_STAYS = "a checkpoint with joins or windows of so many rows has to lie where it was made; was it moved?"
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class StateOperator:
         stores: The names of its stores in each partition.
         partitions: How many it has.
         schema_version: Of the description of its columns; empty: there is none.
+        schema_files: Where Spark looks for that, as paths or URIs; none: in the stage's folder.
         size_bytes: Of its files.
     """
 
@@ -36,11 +40,12 @@ class StateOperator:
     stores: tuple[str, ...]
     partitions: int
     schema_version: str
+    schema_files: tuple[str, ...]
     size_bytes: int
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
-        return vars(self) | {"stores": list(self.stores)}
+        return vars(self) | {"stores": list(self.stores), "schema_files": list(self.schema_files)}
 
 
 def state_operators(spark: Storage) -> tuple[StateOperator, ...]:
@@ -56,12 +61,16 @@ def state_operators(spark: Storage) -> tuple[StateOperator, ...]:
 
 def _operator(folder: Storage, number: int) -> StateOperator:
     partitions = sum(1 for name in folder.folders() if name.isdigit())
-    name, stores = "", (_DEFAULT_STORE,)
+    name, stores, schema_files = "", (_DEFAULT_STORE,), ()
     if (description := _description(folder.below("_metadata"))) is not None:
         name = description["operatorInfo"]["operatorName"]
         stores = tuple(store["storeName"] for store in description["stateStoreInfo"])
         partitions = max(store["numPartitions"] for store in description["stateStoreInfo"])
-    return StateOperator(number, name, stores, partitions, _schema_version(folder), sum(folder.sizes().values()))
+        schema_files = tuple(
+            path for store in description["stateStoreInfo"] for path in store.get("stateSchemaFilePaths", ())
+        )
+    size_bytes = sum(folder.sizes().values())
+    return StateOperator(number, name, stores, partitions, _schema_version(folder), schema_files, size_bytes)
 
 
 def _description(metadata: Storage) -> Any:
@@ -94,12 +103,22 @@ def missing_state(spark: Storage, finished: int) -> Iterator[tuple[str, str]]:
         The folder, relative to Spark's, and what it lacks.
     """
     for operator in state_operators(spark):
+        for path in filter(_is_gone, operator.schema_files):
+            yield f"state/{operator.number}", f'Spark looks for its schema at "{path}", which is gone: {_STAYS}'
         for partition in range(operator.partitions):
             for store in operator.stores:
                 place = f"state/{operator.number}/{partition}"
                 place += "" if store == _DEFAULT_STORE else f"/{store}"
                 for lack in _lacks(spark.below(place), finished + 1):
                     yield place, lack
+
+
+def _is_gone(path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    try:
+        return name not in Storage.reached(folder).names()
+    except (OSError, pa.ArrowException):  # only Spark may know the way
+        return False
 
 
 def _lacks(store: Storage, version: int) -> Iterator[str]:

@@ -133,6 +133,23 @@ def test_state_is_read_from_the_latest_whole_file(clock_folder: Path) -> None:
     assert [flaw.says.partition(":")[0] for flaw in found_in(clock_folder)] == ["2.zip cannot be read"]
 
 
+def test_a_checkpoint_that_was_moved_from_where_spark_looks_for_schemas_is_told(clock_folder: Path) -> None:
+    """Stages of Python's write the whole path down, and a restart elsewhere fails (tried with windows of ten rows)."""
+    stage = clock_folder / "spark/state/1"
+    schema = stage / "_stateSchema/default/0_a"
+    store = {"storeName": "default", "numPartitions": 1, "stateSchemaFilePaths": [f"file:{schema}"]}
+    description = {"operatorInfo": {"operatorName": "x"}, "stateStoreInfo": [store]}
+    (stage / "_metadata/v2").mkdir()
+    (stage / "_metadata/v2/0").write_text(f"v2\n{json.dumps(description)}")
+    schema.parent.mkdir(parents=True)
+    schema.write_bytes(b"\0\2v3")
+    assert found_in(clock_folder) == []
+    schema.unlink()
+    (flaw,) = found_in(clock_folder)
+    assert (flaw.place, flaw.is_harmless) == (f"{CLOCK}/spark/state/1", False)
+    assert f'"file:{schema}", which is gone' in flaw.says
+
+
 def test_what_is_no_checkpoint_is_told(tmp_path: Path) -> None:
     with pytest.raises(SourceUnavailableError, match="is there no such folder"):
         clocks_of(Storage.reached(str(tmp_path / "none")))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from streamshed.answering.table.answer_schema import ANSWER, ANSWER_SCHEMA, GAP
+from streamshed.answering.table.answer_schema import ANSWER, ANSWER_SCHEMA, GAP, IDENTITY_COLUMNS
 
 _TYPES = {
     "string": "text",
@@ -37,7 +37,6 @@ COLUMNS: Mapping[str, str] = {
 JSON_COLUMNS = frozenset(name for name, kind in COLUMNS.items() if kind == "jsonb")
 """Those whose values are given as Python's lists."""
 
-_IDENTITY = ("kind", "query", "window_start", "window_end", "window_from", "window_until", "key", "aggregate")
 _DIGITS = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _NUL, _REPLACEMENT = "\0", "\N{REPLACEMENT CHARACTER}"
 
@@ -65,7 +64,7 @@ def rows_of(answers: pa.Table, query_id: str, micro_batch_id: int) -> Iterator[t
     """
     number_alike: Counter[tuple[Any, ...]] = Counter()
     for answer in answers.to_pylist():
-        identity: tuple[Any, ...] = tuple(_hashable(answer[name]) for name in _IDENTITY)
+        identity: tuple[Any, ...] = tuple(_hashable(answer[name]) for name in IDENTITY_COLUMNS)
         if answer["kind"] == GAP:
             identity += (answer["value_text"],)
         elif answer["kind"] != ANSWER:

@@ -50,11 +50,12 @@ test-elastic: setup ## run those of workers that come, go and die alone: a thoro
 test-versions: setup ## run the contract tests on each supported release of PySpark; VERSIONS="4.3.0" chooses
 	@bash scripts/versions.sh $(VERSIONS)
 
-lint: setup ## check style, format, types and the direction of dependencies
+lint: setup ## check style, format, types, the direction of dependencies and the licenses of packages
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/python scripts/licenses.py
 
 format: setup ## format the sources and repair what ruff can
 	$(BIN)/ruff check --fix .

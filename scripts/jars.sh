@@ -57,6 +57,6 @@ fetch() {
 }
 
 folder="${1:?FOLDER}"
-jars_of "$folder" | grep -q . || { echo "jars.sh: jars.txt has no folder $folder" >&2; exit 64; }
+[ -n "$(jars_of "$folder")" ] || { echo "jars.sh: jars.txt has no folder $folder" >&2; exit 64; }
 fetch "$folder"
 printf '%s\n' "$cache/$folder"/*.jar | paste -sd,

@@ -1,6 +1,8 @@
 """Makes the topics of network.yaml, and sends packets: so many a second, for so many seconds.
 
-python examples/kafka/produce.py ROWS_PER_SECOND SECONDS "$(scripts/jars.sh kafka)"
+python examples/kafka/produce.py ROWS_PER_SECOND SECONDS ["$(scripts/jars.sh kafka)"]
+
+Without the jars of the connector, Spark fetches them.
 """
 
 import sys
@@ -11,6 +13,7 @@ from pyspark.sql import SparkSession
 from streamshed.spark import local_session
 
 SERVERS = "127.0.0.1:19092"
+CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
 PACKETS = """
     to_json(struct(
         date_format(current_timestamp(), "yyyy-MM-dd'T'HH:mm:ss.SSSX") AS ts,
@@ -38,8 +41,9 @@ def make_topics(spark: SparkSession) -> None:
 
 def main() -> None:
     """Send packets, once a second those of a second."""
-    rows_per_second, seconds, jars = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
-    with local_session("producer", options={"spark.jars": jars}) as spark:
+    rows_per_second, seconds = int(sys.argv[1]), int(sys.argv[2])
+    connector = {"spark.jars": sys.argv[3]} if len(sys.argv) > 3 else {"spark.jars.packages": CONNECTOR}
+    with local_session("producer", options=connector) as spark:
         make_topics(spark)
         for _ in range(seconds):
             due = time.monotonic() + 1.0

@@ -216,7 +216,7 @@ class SourceUnavailableError(StreamshedError):
 
 
 class ServerUnavailableError(SourceUnavailableError):
-    """A server that rows come from does not answer; it may do so later."""
+    """A server that rows come from, or answers go to, does not answer; it may do so later."""
 
 
 class SinkUnavailableError(StreamshedError):

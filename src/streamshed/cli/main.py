@@ -3,6 +3,7 @@
 import click
 
 from streamshed import __version__
+from streamshed.cli.checkpoint.command import checkpoint
 from streamshed.cli.ctl.command import ctl
 from streamshed.cli.demo.command import demo
 from streamshed.cli.explain import explain
@@ -29,7 +30,7 @@ def cli(*, debug: bool) -> None:
     """Continuous queries on Spark that shed load when overloaded."""
 
 
-for command in (demo, validate, explain, profile, run, predict, replay, simulate, ctl, page, schema):
+for command in (demo, validate, explain, profile, run, predict, replay, simulate, ctl, page, checkpoint, schema):
     cli.add_command(command)
 
 

@@ -8,19 +8,14 @@ import click
 from streamshed.cli.connectors import jars_option
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.cli.terminal.logs import LogForm
-from streamshed.cli.terminal.parameters import ADDRESS, DURATION, SINK, WORKERS
+from streamshed.cli.terminal.parameters import ADDRESS, DURATION, SINK, SINK_FORMS, WORKERS
 from streamshed.cli.terminal.setting_options import setting_options
 from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 
 
 @click.command(short_help="Run a network document until it is stopped.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--sink",
-    type=SINK,
-    help="Where answers go: console, parquet:FOLDER, delta:FOLDER, memory:NAME or kafka:TOPIC@HOST:PORT."
-    "  [default: console]",
-)
+@click.option("--sink", type=SINK, help=f"Where answers go: {SINK_FORMS}.  [default: console]")
 @click.option(
     "--predictions", help="A folder for predictions of windows that were dropped; answers must go to Parquet."
 )

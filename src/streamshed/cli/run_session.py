@@ -256,7 +256,9 @@ def _sink(settings: RunSettings, network: QueryNetwork) -> Sink:
         case "delta":
             return spark.delta_sink(place)
         case "kafka":
-            return spark.kafka_sink(place, settings.sink.servers, options=dict(settings.sink.options))
+            return spark.kafka_sink(place, settings.sink.address, options=dict(settings.sink.options))
+        case "postgres":
+            return spark.postgres_sink(place, settings.sink.address)
     return spark.console_sink()
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from streamshed.spark.run import Run
     from streamshed.spark.sinks.delta_sink import delta_sink
     from streamshed.spark.sinks.kafka_sink import kafka_sink
+    from streamshed.spark.sinks.postgres_sink import postgres_sink
     from streamshed.spark.sinks.predicted_gaps import predictions
     from streamshed.spark.sinks.prediction_sink import predicting_sink
     from streamshed.spark.sinks.sinks import (
@@ -35,6 +36,7 @@ _MODULES = {
     "memory_sink": "sinks.sinks",
     "noop_sink": "sinks.sinks",
     "parquet_sink": "sinks.sinks",
+    "postgres_sink": "sinks.postgres_sink",
     "predicting_sink": "sinks.prediction_sink",
     "predictions": "sinks.predicted_gaps",
     "query_view": "views",
@@ -52,6 +54,7 @@ __all__ = [
     "memory_sink",
     "noop_sink",
     "parquet_sink",
+    "postgres_sink",
     "predicting_sink",
     "predictions",
     "query_view",

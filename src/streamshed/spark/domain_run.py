@@ -46,7 +46,7 @@ from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.loop.finished import Finished
 from streamshed.spark.loop.history import History
 from streamshed.spark.loop.join_planner import JoinPlanner
-from streamshed.spark.loop.learned_files import LearnedFiles, restored_loop, statistics_text
+from streamshed.spark.loop.learned_files import JOINS_FILE, LearnedFiles, restored_loop, statistics_text
 from streamshed.spark.loop.measuring import effective_shares
 from streamshed.spark.loop.micro_batch_planner import MicroBatchPlanner
 from streamshed.spark.loop.micro_batch_recorder import MicroBatchRecorder, Recorded, Written
@@ -70,7 +70,6 @@ from streamshed.spark.windows.watermarked_rows import watermarked_rows
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed.statistics.network_statistics import NetworkStatistics
 
-_JOINS_FILE = "joins.json"
 _LAST_MICRO_BATCH_SECONDS = 60.0
 
 
@@ -112,7 +111,7 @@ class DomainRun:
         self._history = History(folder.below("journal"))
         self._loop = restored_loop(self._learned, draft.of_domain, settings.control, settings.time)
         if domain.joined:
-            self._learned.add(_JOINS_FILE, self._joins.to_json)
+            self._learned.add(JOINS_FILE, self._joins.to_json)
         self._learned.add(STATISTICS_FILE, lambda: statistics_text(self.statistics))
         self._scaling = self._shared_scaling()
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
@@ -140,7 +139,7 @@ class DomainRun:
             domain.streams,
             partly_joinable(domain.joined, protected_streams(self._network.foundation)),
             self._take_join_reports,
-            self._learned.read(_JOINS_FILE),
+            self._learned.read(JOINS_FILE),
             believed={} if control.statistics is None else control.statistics.joins,
             parallel_tasks=self._spark.sparkContext.defaultParallelism,
             partitions=self.manifest.partitions,

@@ -18,6 +18,7 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.spark.common.connector import DELTA, KAFKA, connector_settings
 from streamshed.spark.sinks.delta_sink import delta_sink
 from streamshed.spark.sinks.kafka_sink import kafka_sink
+from streamshed.spark.sinks.postgres_sink import postgres_sink
 from tests.spark.budget import note_all_starts
 from tests.spark.harness import PATIENCE_SECONDS, QUICK
 from tests.spark.kafka.broker import Topics, script
@@ -93,18 +94,34 @@ def network_over(servers: str) -> QueryNetwork:
 
 
 class Sink:
-    """Writes answers to a topic, a table and files, and lets the next step come; it may kill the process in between."""
+    """Writes answers to a topic, two tables and files, and lets the next step come; it may kill the process in between.
 
-    def __init__(self, folder: Path, topics: Topics, servers: str, *, steps: list[int], kills: bool) -> None:
+    Args:
+        folder: For files and a table.
+        topics: Of the broker.
+        servers: The broker.
+        postgres: How a server of Postgres is reached; empty: there is none.
+        steps: Those that come.
+        kills: Whether the process is killed.
+    """
+
+    def __init__(
+        self, folder: Path, topics: Topics, servers: str, *, postgres: str, steps: list[int], kills: bool
+    ) -> None:
         self._folder, self._topics, self._steps, self._kills = folder, topics, steps, kills
         self._sink = kafka_sink(ANSWERS, servers)
         self._sink.check()
         self._table = delta_sink(folder / "table", partition_by=("query",))
         self._table.check()
+        self._postgres = postgres_sink("answers", postgres) if postgres else None
+        if self._postgres is not None:
+            self._postgres.check()
 
     def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
         self._sink.write(answers, "", micro_batch_id)
         self._table.write(answers, "a", micro_batch_id)
+        if self._postgres is not None:
+            self._postgres.write(answers, "a", micro_batch_id)
         if self._kills and micro_batch_id == KILLED_IN + 1:
             os.kill(os.getpid(), signal.SIGKILL)
         answers.write.mode("overwrite").parquet(str(self._folder / "answers" / f"{micro_batch_id:03}"))
@@ -117,9 +134,9 @@ class Sink:
 
 
 def main() -> None:
-    """Run one of two processes: the arguments are which, the folder and the broker."""
+    """Run one of two processes: the arguments are which, the folder, the broker and a server of Postgres, or none."""
     note_all_starts()
-    which, folder, servers = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+    which, folder, servers, postgres = sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4]
     jars = ",".join(script("jars.sh", connector) for connector in ("kafka", "delta"))
     options = connector_settings([KAFKA, DELTA], are_there=True)
     spark = session_for_tests(options={"spark.jars": jars} | options)
@@ -128,12 +145,12 @@ def main() -> None:
         topics.create(TOPIC, partitions_in(0))
         topics.create(ANSWERS, 2, **{"cleanup.policy": "compact"})
         write(topics, 0)
-        sink = Sink(folder, topics, servers, steps=[GROWN_IN, KILLED_IN], kills=True)
+        sink = Sink(folder, topics, servers, postgres=postgres, steps=[GROWN_IN, KILLED_IN], kills=True)
     else:
         write(topics, LOST_IN)
         # What was being read when the process was killed is gone, too, and some of what came since.
         topics.delete_before(TOPIC, 0, offset_after(KILLED_IN, 0) + DELETED_OF_LOST_STEP)
-        sink = Sink(folder, topics, servers, steps=[], kills=False)
+        sink = Sink(folder, topics, servers, postgres=postgres, steps=[], kills=False)
     checkpoint = folder / "checkpoint"
     with network_over(servers).start(spark, checkpoint=checkpoint, sink=sink, advisory=True, **QUICK) as run:
         if which == "first":

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -18,9 +18,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
+from streamshed.answering.table.answer_schema import ANSWER_SCHEMA
 from streamshed.spark.checkpoint.checkpoint_reader import offset_ranges, rows_by_offsets
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.inspection.checks import flaws
+from tests.postgres_server import PostgresServer, postgres_binaries, running_postgres
 from tests.spark.kafka.course import (
     BAD_VALUES,
     DELETED_OF_LOST_STEP,
@@ -38,6 +41,7 @@ from tests.spark.kafka.course import (
 _ROOT = Path(__file__).parents[3]
 _PLACES = SourcePlaces(streams=(("packets",), ()), lines=(0, 1))
 _FIRST_ROWS = 10_000
+_COLUMNS = frozenset(name for name, _ in ANSWER_SCHEMA)
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ class Course:
         checkpoint: Spark's.
         records: Keys and values of the topic that answers were sent to, from JSON.
         outcome: What the second process says.
-        in_table: Rows of the table that answers were written to.
+        in_table: Rows of the table of Delta Lake that answers were written to.
+        in_postgres: Likewise of Postgres; None: there is no server.
     """
 
     answers: list[dict[str, Any]]
@@ -57,6 +62,7 @@ class Course:
     checkpoint: Storage
     outcome: Mapping[str, Any]
     in_table: list[dict[str, Any]]
+    in_postgres: list[dict[str, Any]] | None
 
     def of(self, query: str, aggregate: str) -> dict[tuple[datetime, tuple[str, ...]], dict[str, Any]]:
         """The answers of an aggregate, by window and key; none is there twice."""
@@ -67,10 +73,23 @@ class Course:
 
 
 @pytest.fixture(scope="module")
-def course(servers: str, tmp_path_factory: pytest.TempPathFactory) -> Course:
+def postgres() -> Iterator[PostgresServer | None]:
+    """A server; None: its programs are not there, and only the test that asks for its table is skipped."""
+    try:
+        postgres_binaries()
+    except pytest.skip.Exception:
+        yield None
+        return
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def course(servers: str, postgres: PostgresServer | None, tmp_path_factory: pytest.TempPathFactory) -> Course:
     folder = tmp_path_factory.mktemp("course")
-    assert _run("first", folder, servers) == -signal.SIGKILL, (folder / "first.log").read_text()[-3000:]
-    assert _run("second", folder, servers) == 0, (folder / "second.log").read_text()[-3000:]
+    connection = "" if postgres is None else postgres.connection
+    for which, code in (("first", -signal.SIGKILL), ("second", 0)):
+        assert _run(which, folder, servers, connection) == code, (folder / f"{which}.log").read_text()[-3000:]
     answers = ds.dataset(sorted(map(str, (folder / "answers").glob("*/*.parquet")))).to_table().to_pylist()
     outcome = json.loads((folder / "outcome.json").read_text())
     records = ds.dataset(str(folder / "records")).to_table().to_pylist()
@@ -80,11 +99,12 @@ def course(servers: str, tmp_path_factory: pytest.TempPathFactory) -> Course:
         Storage.at(str(folder / "checkpoint" / "time" / "spark")),
         outcome,
         ds.dataset(str(folder / "in_table")).to_table().to_pylist(),
+        None if postgres is None else postgres.rows("answers"),
     )
 
 
-def _run(which: str, folder: Path, servers: str) -> int:
-    command = [sys.executable, "-m", "tests.spark.kafka.course", which, str(folder), servers]
+def _run(which: str, folder: Path, servers: str, connection: str) -> int:
+    command = [sys.executable, "-m", "tests.spark.kafka.course", which, str(folder), servers, connection]
     with (folder / f"{which}.log").open("w") as log:
         return subprocess.run(command, stdout=log, stderr=log, check=False, cwd=_ROOT, env=os.environ).returncode
 
@@ -188,9 +208,19 @@ def test_answers_in_a_table_are_there_once_though_the_process_was_killed_behind_
     assert {row["query_id"] for row in course.in_table} == {"a"}
 
 
+def test_answers_in_postgres_are_there_once_though_the_process_was_killed_behind_it(course: Course) -> None:
+    if course.in_postgres is None:
+        postgres_binaries()
+    assert sorted(map(_as_text, course.in_postgres or ())) == sorted(map(_as_text, course.answers))
+
+
+def test_what_the_run_has_left_is_whole(course: Course) -> None:
+    assert flaws(Storage.reached(str(Path(course.checkpoint.root).parents[1])), "time") == []
+
+
 def _as_text(answer: Mapping[str, Any]) -> str:
-    """An answer without the ids that a table adds, its times as UTC."""
-    values = {name: value for name, value in answer.items() if name not in {"query_id", "micro_batch_id"}}
+    """An answer without the columns that a table adds, its times as UTC."""
+    values = {name: value for name, value in answer.items() if name in _COLUMNS}
     times = {name: value for name, value in values.items() if isinstance(value, datetime)}
     return str(sorted((values | {name: time.isoformat()[:19] for name, time in times.items()}).items()))
 

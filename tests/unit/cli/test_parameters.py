@@ -33,6 +33,8 @@ def test_other_numbers_are_refused(text: str) -> None:
         ("parquet:s3://bucket/a", SinkSettings("parquet", "s3://bucket/a")),
         ("memory:answers", SinkSettings("memory", "answers")),
         ("kafka:answers@a:1,b:2", SinkSettings("kafka", "answers", "a:1,b:2")),
+        ("postgres:answers", SinkSettings("postgres", "answers")),
+        ("postgres:live.answers@postgresql://u@db/a", SinkSettings("postgres", "live.answers", "postgresql://u@db/a")),
     ],
 )
 def test_sinks(text: str, sink: SinkSettings) -> None:
@@ -42,5 +44,11 @@ def test_sinks(text: str, sink: SinkSettings) -> None:
 
 @pytest.mark.parametrize("text", ["", "parquet", "parquet:", "console:x", "kafka:topic"])
 def test_other_sinks_are_refused(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="expected console, parquet:FOLDER, delta:FOLDER, memory:NAME or"):
+    with pytest.raises(click.BadParameter, match="expected console, parquet:FOLDER, delta:FOLDER, memory:NAME, kafka:"):
         SINK.convert(text, None, None)
+
+
+def test_a_password_of_a_sink_is_refused_and_not_shown() -> None:
+    with pytest.raises(click.BadParameter, match="holds a password") as raised:
+        SINK.convert("postgres:answers@host=db password=chameleon", None, None)
+    assert "chameleon" not in str(raised.value)

@@ -26,6 +26,9 @@ ANSWER_SCHEMA = (
 )
 """Name and type of each column; `docs/answers.md` says what they mean."""
 
+IDENTITY_COLUMNS = ("kind", "query", "window_start", "window_end", "window_from", "window_until", "key", "aggregate")
+"""What an answer is told by from all others of its network."""
+
 ANSWER_DDL = ", ".join(f"{name} {kind}" for name, kind in ANSWER_SCHEMA)
 
 ANSWER = "answer"

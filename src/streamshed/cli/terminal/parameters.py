@@ -10,7 +10,7 @@ import click
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.run.run_settings import KAFKA, SinkSettings
+from streamshed.network.run.run_settings import KAFKA, POSTGRES, SinkSettings
 from streamshed.network.words.duration import parse_duration
 
 
@@ -52,8 +52,11 @@ class PositiveNumberType(click.ParamType[float]):
         return number
 
 
+SINK_FORMS = "console, parquet:FOLDER, delta:FOLDER, memory:NAME, kafka:TOPIC@HOST:PORT or postgres:TABLE@CONNECTION"
+
+
 class SinkType(click.ParamType[SinkSettings]):
-    """Where answers go: `console`, `parquet:FOLDER`, `delta:FOLDER`, `memory:NAME` or `kafka:TOPIC@HOST:PORT`."""
+    """Where answers go, in one of the `SINK_FORMS`."""
 
     name = "sink"
 
@@ -62,12 +65,13 @@ class SinkType(click.ParamType[SinkSettings]):
         if isinstance(value, SinkSettings):
             return value
         kind, _, place = value.partition(":")
-        topic, _, servers = place.partition("@") if kind == KAFKA else (place, "", "")
+        place, _, address = place.partition("@") if kind in {KAFKA, POSTGRES} else (place, "", "")
         try:
-            return SinkSettings(kind, topic, servers)
-        except InvalidNetworkError:
-            kinds = "console, parquet:FOLDER, delta:FOLDER, memory:NAME or kafka:TOPIC@HOST:PORT"
-            return self.fail(f"expected {kinds}, got {value!r}", param, ctx)
+            return SinkSettings(kind, place, address)
+        except InvalidNetworkError as error:
+            if kind == POSTGRES and place:  # what was given may hold a password
+                return self.fail(str(error), param, ctx)
+            return self.fail(f"expected {SINK_FORMS}, got {value!r}", param, ctx)
 
 
 class WorkersType(click.ParamType[tuple[int, int]]):

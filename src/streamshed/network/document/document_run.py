@@ -17,7 +17,16 @@ from streamshed.network.run.prediction_settings import (
     PREDICTION_METHODS,
     PredictionSettings,
 )
-from streamshed.network.run.run_settings import CONSOLE, DELTA, KAFKA, MEMORY, PARQUET, RunSettings, SinkSettings
+from streamshed.network.run.run_settings import (
+    CONSOLE,
+    DELTA,
+    KAFKA,
+    MEMORY,
+    PARQUET,
+    POSTGRES,
+    RunSettings,
+    SinkSettings,
+)
 from streamshed.network.run.setting import Setting, settings_of
 from streamshed.network.words.document_problem import Place, problems_of
 from streamshed.network.words.given import given_options
@@ -66,6 +75,17 @@ SINKS: Mapping[str, Schema] = {
         KAFKA,
         "servers",
     ),
+    POSTGRES: mapping(
+        "Answers go to a table of Postgres, each there once.",
+        {
+            POSTGRES: text("The table, or schema and table.", examples=["answers"]),
+            "connection": text(
+                "How the server is reached, as libpq takes it, without a password; by default PGHOST and the like say.",
+                examples=["service=answers", "host=db dbname=flows user=streams"],
+            ),
+        },
+        POSTGRES,
+    ),
 }
 
 
@@ -104,7 +124,7 @@ def _read(place: Place, setting: Setting, body: Mapping[str, Any], folder: Path)
         case "predictions":
             return _predictions(mapping_at(body, name), folder)
         case "sink":
-            return _sink(value, folder)
+            return _sink(place.at(name), value, folder)
     if isinstance(value, list):
         return tuple(value)
     return path_in(folder, value) if setting.form.is_path else value
@@ -130,7 +150,9 @@ def _written_sink(sink: SinkSettings) -> object:
         return sink.kind
     body: dict[str, object] = {sink.kind: sink.place}
     if sink.kind == KAFKA:
-        body |= {"servers": sink.servers} | ({"options": dict(sink.options)} if sink.options else {})
+        body |= {"servers": sink.address} | ({"options": dict(sink.options)} if sink.options else {})
+    elif sink.address:
+        body["connection"] = sink.address
     return body
 
 
@@ -141,7 +163,7 @@ def _predictions(body: Mapping[str, object], folder: Path) -> PredictionSettings
     return PredictionSettings(path_in(folder, path), method or DEFAULT_PREDICTION_METHOD)
 
 
-def _sink(sink: object, folder: Path) -> SinkSettings:
+def _sink(place: Place, sink: object, folder: Path) -> SinkSettings:
     match sink:
         case {"parquet": str(path)}:
             return SinkSettings(PARQUET, path_in(folder, path))
@@ -151,4 +173,7 @@ def _sink(sink: object, folder: Path) -> SinkSettings:
             return SinkSettings(MEMORY, name)
         case {"kafka": str(topic), "servers": str(servers), **rest}:
             return SinkSettings(KAFKA, topic, servers, given_options(rest.get("options")))
+        case {"postgres": str(table), **rest}:
+            connection = str(rest.get("connection") or "")
+            return place.attempt(sink, lambda: SinkSettings(POSTGRES, table, connection)) or SinkSettings()
     return SinkSettings()

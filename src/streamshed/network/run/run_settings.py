@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.run import forms
+from streamshed.network.run.postgres_connection import check_postgres
 from streamshed.network.run.prediction_settings import PredictionSettings
 from streamshed.network.run.setting import setting
 from streamshed.network.run.settings import Settings
 from streamshed.network.words.schema_forms import reference
 
-CONSOLE, PARQUET, DELTA, MEMORY, KAFKA = "console", "parquet", "delta", "memory", "kafka"
-SINK_KINDS = (CONSOLE, PARQUET, DELTA, MEMORY, KAFKA)
+CONSOLE, PARQUET, DELTA, MEMORY = "console", "parquet", "delta", "memory"
+KAFKA, POSTGRES = "kafka", "postgres"
+SINK_KINDS = (CONSOLE, PARQUET, DELTA, MEMORY, KAFKA, POSTGRES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,28 +24,36 @@ class SinkSettings:
 
     Attributes:
         kind: One of `SINK_KINDS`: they are printed, written as Parquet or to a table of Delta Lake, kept in
-            memory, or sent to a topic.
-        place: The folder of "parquet" and "delta", the table of "memory", the topic of "kafka".
-        servers: Of "kafka", where the cluster is found.
+            memory, sent to a topic, or written to a table of Postgres.
+        place: The folder of "parquet" and "delta", the table of "memory" and "postgres", the topic of "kafka".
+        address: Where the cluster of "kafka" is found, or how the server of "postgres" is reached, as libpq takes it;
+            empty for "postgres": the environment says so.
         options: Of "kafka", options of Spark's connector, sorted by name.
 
     Raises:
-        InvalidNetworkError: There is no such kind, or a place is missing or is one too many.
+        InvalidNetworkError: There is no such kind, a place is missing or is one too many, or an address has a password.
     """
 
     kind: str = CONSOLE
     place: str = ""
-    servers: str = ""
+    address: str = ""
     options: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in SINK_KINDS:
             raise InvalidNetworkError(unknown_name("sink", self.kind, SINK_KINDS))
         if bool(self.place) is (self.kind == CONSOLE):
-            says = "a sink is console, parquet or delta and its folder, memory and its table, or kafka and its topic"
+            says = (
+                "a sink is console, parquet or delta and its folder, memory or postgres and its table, or kafka and its"
+                " topic"
+            )
             raise InvalidNetworkError(Problem(says))
-        if bool(self.servers) is not (self.kind == KAFKA) or (self.options and self.kind != KAFKA):
-            raise InvalidNetworkError(Problem("a sink has servers, and options, where it is kafka"))
+        if (self.kind == KAFKA and not self.address) or (self.options and self.kind != KAFKA):
+            raise InvalidNetworkError(Problem("a sink of kafka has servers, and no other has options"))
+        if self.address and self.kind not in {KAFKA, POSTGRES}:
+            raise InvalidNetworkError(Problem("a sink has an address where it is kafka or postgres"))
+        if self.kind == POSTGRES:
+            check_postgres(self.place, self.address)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +76,8 @@ class RunSettings(Settings):
     )
     sink: SinkSettings = setting(
         SinkSettings(),
-        "Where answers go: `console`, {parquet: folder}, {delta: folder}, {memory: table} or {kafka: topic, servers:"
-        " address}.",
+        "Where answers go: `console`, {parquet: folder}, {delta: folder}, {memory: table}, {kafka: topic, servers:"
+        " address} or {postgres: table, connection: address}.",
         forms.instance(SinkSettings, {"oneOf": [reference(f"{kind}_sink") for kind in SINK_KINDS], "default": CONSOLE}),
     )
     predictions: PredictionSettings | None = setting(

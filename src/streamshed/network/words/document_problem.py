@@ -7,6 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from streamshed.errors import DocumentProblem, InvalidNetworkError, Problem, SourceUnavailableError, closest_name
 from streamshed.network.words.excerpt import excerpt, narrowed
+from streamshed.network.words.passwords import without_passwords
 
 Keys: TypeAlias = tuple[str | int, ...]
 """The way from the top of a document to a value: keys of mappings and indices of lists."""
@@ -89,15 +90,16 @@ class Findings:
     def report(
         self, keys: Keys, value: object, message: str, near_miss: str | None = None, line: int | None = None
     ) -> None:
-        """Note one problem; one that is noted already stays as it is."""
-        way = path_text(keys)
+        """Note one problem; one that is noted already stays as it is. Passwords are not shown."""
+        way, value = path_text(keys), without_passwords(value)
         mark = self._mark(keys)
         if mark is None or mark.text is None:
             problem = DocumentProblem(way, value, message, near_miss, line or (mark.line if mark else None))
         else:
             shown = excerpt(mark.text, *narrowed(mark.text, mark.start, mark.end, message))
             path = mark.path or way
-            problem = DocumentProblem(path, value, message, near_miss, shown.line, shown.column, shown.shown)
+            line_shown = without_passwords(shown.shown)
+            problem = DocumentProblem(path, value, message, near_miss, shown.line, shown.column, line_shown)
         self._problems.setdefault((way, message), problem)
 
     def _mark(self, keys: Keys) -> Mark | None:

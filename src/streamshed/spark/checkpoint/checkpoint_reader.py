@@ -55,6 +55,17 @@ def last_committed(checkpoint: Storage) -> int | None:
     return max((int(name) for name in checkpoint.below("commits").names() if name.isdigit()), default=None)
 
 
+def last_begun(checkpoint: Storage) -> int | None:
+    """Return the micro-batch that began last; None: none has."""
+    return max((int(name) for name in checkpoint.below("offsets").names() if name.isdigit()), default=None)
+
+
+def settings_of_micro_batch(checkpoint: Storage, micro_batch_id: int) -> dict[str, str]:
+    """Return the settings of Spark that a micro-batch runs under whatever the session says; none: it is not there."""
+    text = checkpoint.read_text(f"offsets/{micro_batch_id}")
+    return {} if text is None else dict(_header(text).get("conf", {}))
+
+
 def next_watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
     """Return the watermark after a micro-batch that has finished, 0 for one that has not."""
     text = checkpoint.read_text(f"commits/{micro_batch_id}")

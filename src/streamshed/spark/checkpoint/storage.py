@@ -111,12 +111,21 @@ class Storage:
 
     def read_text(self, name: str) -> str | None:
         """Read a file; None if it is not there."""
-        content = self._content(name)
+        content = self.read_bytes(name)
         return None if content is None else content.decode()
+
+    def read_bytes(self, name: str) -> bytes | None:
+        """Read a file as it is; None if it is not there."""
+        try:
+            with self.file_system.open_input_stream(f"{self.root}/{name}") as stream:
+                content: bytes = stream.read()
+        except FileNotFoundError:
+            return None
+        return content
 
     def read_lines(self, name: str) -> list[str]:
         """Read the lines of a file, bytes that are no text as U+FFFD; none if it is not there."""
-        return (self._content(name) or b"").decode(errors="replace").splitlines()
+        return (self.read_bytes(name) or b"").decode(errors="replace").splitlines()
 
     def write_sealed(self, name: str, text: str) -> None:
         """Write a file as a whole, with a last line by which `read_sealed` sees whether it still has all of it."""
@@ -155,18 +164,17 @@ class Storage:
         """List the folders in it, sorted; empty if it is not there."""
         return sorted(info.base_name for info in self._infos() if info.type is fs.FileType.Directory)
 
+    def sizes(self) -> dict[str, int]:
+        """Return the size in bytes of each file in it, and below, by its name relative to it."""
+        selector = fs.FileSelector(self.root, allow_not_found=True, recursive=True)
+        infos: list[fs.FileInfo] = self.file_system.get_file_info(selector)
+        files = [info for info in infos if info.type is fs.FileType.File]
+        return {info.path.removeprefix(f"{self.root}/"): info.size for info in files}
+
     def discard_drafts(self) -> None:
         """Delete what is left of files that a crash kept from being written."""
         for name in filter(_is_draft, self._all_names()):
             self.delete(name)
-
-    def _content(self, name: str) -> bytes | None:
-        try:
-            with self.file_system.open_input_stream(f"{self.root}/{name}") as stream:
-                content: bytes = stream.read()
-        except FileNotFoundError:
-            return None
-        return content
 
     def _all_names(self) -> list[str]:
         return [info.base_name for info in self._infos()]

@@ -82,8 +82,9 @@ _PASSING = re.compile(
     r"|(?<![\w.])java\.net\.(?:Connect|SocketTimeout|Socket|NoRouteToHost|UnknownHost)Exception\b"
     r"|\bjava\.util\.concurrent\.TimeoutException"
     r"|No resolvable bootstrap urls"
+    r"|(?<![\w.])streamshed\.errors\.ServerUnavailableError: "
 )
-"""What Java says of servers elsewhere that do not answer."""
+"""What Java, and a sink of ours, say of servers elsewhere that do not answer."""
 
 _OF_USER_CODE = re.compile(r"\bapi\.python\.PythonException\b|\[UDF_")
 """What Spark says of functions in tasks."""

@@ -16,7 +16,7 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 
 _log = logging.getLogger(__name__)
 
-LOOP_FILE = "control.json"
+LOOP_FILE, JOINS_FILE = "control.json", "joins.json"
 
 PERIOD_SECONDS = 30.0
 """A run that is killed has lost what it learned since; writing takes some hundredths of a second."""

@@ -10,13 +10,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.answering.table.answer_schema import ANSWER_SCHEMA, GAP, LATE, ROW
+from streamshed.answering.table.answer_schema import ANSWER_SCHEMA, GAP, IDENTITY_COLUMNS, LATE, ROW
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError, SourceUnavailableError
 from streamshed.network.words.given import given_options, is_filled_text
 from streamshed.spark.common.connector import KAFKA
 from streamshed.spark.source.broker import Broker
 
-_KEY = ("kind", "query", "window_start", "window_end", "window_from", "window_until", "key", "aggregate")
 _TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 """Without it, microseconds would be lost."""
 
@@ -77,7 +76,7 @@ class KafkaSink:
         """
         of = F.when(F.col("kind").isin(ROW, GAP), F.col("value_text")).alias("of")
         micro_batch = F.when(F.col("kind") == LATE, F.lit(micro_batch_id)).alias("micro_batch_id")
-        key = F.to_json(F.struct(*_KEY, of, micro_batch), _TIMES)
+        key = F.to_json(F.struct(*IDENTITY_COLUMNS, of, micro_batch), _TIMES)
         value = F.to_json(F.struct(*[name for name, _ in ANSWER_SCHEMA]), {**_TIMES, "ignoreNullFields": "false"})
         return answers.select(key.alias("key"), value.alias("value"))
 

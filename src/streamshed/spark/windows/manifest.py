@@ -20,11 +20,11 @@ from streamshed.sharing.sharing_class import Member, SharingClass
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.windows.manifest_versions import VERSION, migrated, releases
 from streamshed.spark.windows.slice_folding import Merging, StateKeys
 from streamshed.spark.windows.unseen_windows import ALWAYS, WholeSince, whole_since
 
 FILE = "manifest.json"
-_VERSION = 8
 _WAY_OUT = "put it back, or start with a new checkpoint folder"
 NEW_CHECKPOINT = "start with a new checkpoint folder, or run the network as it was"
 
@@ -99,6 +99,7 @@ class Manifest:
         whole_since: Of its queries, and of the aggregates below them, from when on windows are whole; see there.
         seen_until: Per stream, an event time that no row is later than that was read before the last start.
         places: Of Spark's sources, to which it ties offsets.
+        written_by: The releases of streamshed and PySpark that started last; empty: of a checkpoint that does not say.
     """
 
     streams: tuple[tuple[str, str], ...]
@@ -112,12 +113,14 @@ class Manifest:
     whole_since: WholeSince = field(default_factory=dict)
     seen_until: Mapping[str, int] = field(default_factory=dict)
     places: SourcePlaces = field(default_factory=SourcePlaces)
+    written_by: Mapping[str, str] = field(default_factory=releases)
 
     def to_json(self) -> str:
         """Write the manifest as JSON."""
         return json.dumps(
             {
-                "version": _VERSION,
+                "version": VERSION,
+                "written_by": dict(self.written_by),
                 "streams": self.streams,
                 "max_depth": self.max_depth,
                 "joins": self.joins,
@@ -140,11 +143,7 @@ class Manifest:
         Raises:
             IncompatibleCheckpointError: It was written by a release that this one cannot read.
         """
-        document = json.loads(text)
-        if document.get("version") != _VERSION:
-            raise IncompatibleCheckpointError(
-                f"the checkpoint has format {document.get('version')}, this release reads {_VERSION}: {NEW_CHECKPOINT}"
-            )
+        document = migrated(json.loads(text))
         return cls(
             streams=tuple((name, kind) for name, kind in document["streams"]),
             max_depth=document["max_depth"],
@@ -153,12 +152,13 @@ class Manifest:
             layout=StateLayout.from_json(document["layout"]),
             classes=tuple(_class_from_json(entry) for entry in document["classes"]),
             types={int(definition_id): found for definition_id, found in document["types"].items()},
-            states={int(definition_id): keys for definition_id, keys in document.get("states", {}).items()},
+            states={int(definition_id): keys for definition_id, keys in document["states"].items()},
             whole_since={int(definition_id): instant for definition_id, instant in document["whole_since"].items()},
             seen_until=document["seen_until"],
             places=SourcePlaces(
                 streams=tuple(map(tuple, document["sources"]["streams"])), lines=tuple(document["sources"]["lines"])
             ),
+            written_by=document["written_by"],
         )
 
 

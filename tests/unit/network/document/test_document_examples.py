@@ -1,11 +1,13 @@
 import importlib
 import runpy
+import sys
 from pathlib import Path
 
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 
+from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.network.document.document import load_network
 from streamshed.network.document.validation import validate_document
 from streamshed.network.model.identity import Identity, IdentityKind
@@ -13,8 +15,10 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.feed import Feed, feed_problems
 from streamshed.traces.kafka_shape import KAFKA_SCHEMA
 from streamshed.traces.packets import PACKET_SCHEMA
+from tests.unit.cli.command_line import streamshed
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
+APPLICATIONS = sorted(EXAMPLES.glob("*/network.yaml"))
 MINUTE = 60_000_000
 
 
@@ -22,9 +26,34 @@ def example(name: str) -> QueryNetwork:
     return load_network(EXAMPLES / f"{name}.yaml").network
 
 
-@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.yaml")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", [*sorted(EXAMPLES.glob("*.yaml")), *APPLICATIONS], ids=str)
 def test_an_example_is_a_valid_document(file: Path) -> None:
     assert validate_document(file.read_text(), folder=file.parent) == ()
+
+
+@pytest.mark.parametrize("file", APPLICATIONS, ids=lambda file: file.parent.name)
+def test_an_application_is_explained_and_says_how_it_is_run(file: Path) -> None:
+    network = load_network(file).network
+    explained = streamshed("explain", str(file), "--load", "3", "--json")
+    assert explained.code == ExitCode.DONE
+    assert all(f'"{query.name}"' in explained.output for query in network.queries)
+    assert f"streamshed run examples/{file.parent.name}/network.yaml" in file.with_name("README.md").read_text()
+    assert f"]({file.parent.name}/README.md)" in (EXAMPLES / "README.md").read_text()
+
+
+@pytest.mark.parametrize(("kind", "application"), [("rides", "taxi_fares"), ("requests", "llm_requests")])
+def test_a_trace_that_is_made_up_has_the_columns_of_the_stream(
+    kind: str, application: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "trace.parquet"
+    monkeypatch.setattr(sys, "argv", ["made_up_trace.py", kind, str(file), "1000"])
+    runpy.run_path(str(EXAMPLES / "made_up_trace.py"), run_name="__main__")
+    schema = pq.read_schema(file)
+    (stream,) = load_network(EXAMPLES / application / "network.yaml").network.streams
+    names = {"string": "string", "double": "double", "int64": "bigint", "timestamp[us, tz=UTC]": "timestamp"}
+    assert [(field.name, names[str(field.type)]) for field in schema] == [
+        (column.name, column.type) for column in stream.schema
+    ]
 
 
 @pytest.mark.parametrize("name", ["network_monitor", "packets_json"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.errors import InvalidDocumentError, InvalidNetworkError
-from streamshed.network.document.document import parse_network
+from streamshed.network.document.document import Language, parse_network
 from streamshed.network.document.document_writer import network_to_document
 from streamshed.network.run.feed import Feed
 from streamshed.network.run.load_prior import LoadPrior
@@ -57,6 +57,8 @@ def test_everything_can_be_said() -> None:
             "{kafka: answers, servers: 'a:1', options: {kafka.client.id: x}}",
             SinkSettings("kafka", "answers", "a:1", (("kafka.client.id", "x"),)),
         ),
+        ("{postgres: answers}", SinkSettings("postgres", "answers")),
+        ("{postgres: live.answers, connection: host=db}", SinkSettings("postgres", "live.answers", "host=db")),
         ("{parquet: 's3a://b/answers'}", SinkSettings("parquet", "s3a://b/answers")),
     ],
 )
@@ -146,3 +148,25 @@ def test_all_problems_are_raised_at_once() -> None:
 def test_a_latency_within_the_trigger_is_refused() -> None:
     with pytest.raises(InvalidNetworkError, match="longer than the trigger of 2 seconds"):
         RunSettings(latency="2 seconds")
+
+
+@pytest.mark.parametrize(
+    "sink",
+    [
+        "{postgres: answers, connection: 'host=db password=chameleon'}",
+        "{postgres: answers, conection: 'host=db password=chameleon'}",
+        "{postgres: answers, connection: 'postgresql://streams:chameleon@db', more: 1}",
+        "{postgres: 'an swers', connection: 'postgresql://streams:chameleon@db'}",
+    ],
+)
+def test_a_password_is_refused_and_not_shown(sink: str) -> None:
+    with pytest.raises(InvalidDocumentError) as raised:
+        parse_network(f"{DOCUMENT}run: {{sink: {sink}}}")
+    assert "chameleon" not in str(raised.value)
+
+
+def test_a_password_in_sql_is_not_shown() -> None:
+    statements = "SET sink = (postgres = 'answers', connection = 'host=db password=chameleon');"
+    with pytest.raises(InvalidDocumentError, match=r"password=\*{9}") as raised:
+        parse_network(statements, language=Language.SQL)
+    assert "chameleon" not in str(raised.value)

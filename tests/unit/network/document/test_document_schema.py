@@ -44,6 +44,7 @@ SECTIONS = {
     "delta_sink": "Sink: Delta",
     "memory_sink": "Sink: memory",
     "kafka_sink": "Sink: Kafka",
+    "postgres_sink": "Sink: Postgres",
     "predictions": "Run: predictions",
 }
 TYPES = {

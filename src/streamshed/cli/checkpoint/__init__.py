@@ -1,0 +1,1 @@
+"""`streamshed checkpoint`: what a checkpoint holds, and whether it is whole."""

@@ -1,0 +1,60 @@
+"""Versions of the manifest of a checkpoint: what each brought, and how an older one becomes the present one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyspark
+
+from streamshed import __version__
+from streamshed.errors import IncompatibleCheckpointError
+
+Document = Mapping[str, Any]
+"""A manifest as JSON has it."""
+
+VERSION = 9
+"""The one that is written."""
+
+
+def _with_releases(document: Document) -> Document:
+    """Version 9 says which releases wrote it; of earlier ones nobody knows."""
+    return {"states": {}, **document, "written_by": {}}
+
+
+MIGRATIONS: Mapping[int, Callable[[Document], Document]] = {8: _with_releases}
+"""By version, what makes a manifest of it one of the next version. Versions below the first are of no release."""
+
+
+def releases() -> dict[str, str]:
+    """Return the releases that write manifests now."""
+    return {"streamshed": __version__, "pyspark": pyspark.__version__}
+
+
+def migrated(document: Document) -> Document:
+    """Return a manifest as the present version has it.
+
+    Args:
+        document: A manifest with its version.
+
+    Raises:
+        IncompatibleCheckpointError: It has a version that this release cannot read.
+
+    Example:
+        >>> migrated({"version": 8, "partitions": 2})
+        {'states': {}, 'version': 9, 'partitions': 2, 'written_by': {}}
+        >>> migrated({"version": 10})
+        Traceback (most recent call last):
+        streamshed.errors.IncompatibleCheckpointError: the checkpoint has format 10, this release reads 8 to 9: start it
+        with the release that wrote it, or start with a new checkpoint folder
+    """
+    version: Any = document.get("version")
+    while version in MIGRATIONS:
+        document = {**MIGRATIONS[version](document), "version": version + 1}
+        version += 1
+    if version != VERSION:
+        raise IncompatibleCheckpointError(
+            f"the checkpoint has format {version}, this release reads {min(MIGRATIONS)} to {VERSION}: start it with the"
+            " release that wrote it, or start with a new checkpoint folder"
+        )
+    return document

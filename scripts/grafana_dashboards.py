@@ -150,8 +150,8 @@ OPERATOR = (
     ),
     DashboardPanel(
         "Rows that could not be used, per second",
-        "Unreadable rows lie in set_aside of the checkpoint; late pairs ask for a longer watermark; lost rows of a broker"
-        " ask it to keep rows longer.",
+        "Unreadable rows lie in set_aside of the checkpoint; late pairs ask for a longer watermark; lost rows ask the"
+        " broker to keep rows longer.",
         "ops",
         ("unreadable_rows_total", "late_pairs_total", "lost_rows_total"),
     ),

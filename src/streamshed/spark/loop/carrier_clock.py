@@ -50,27 +50,33 @@ class CarrierClock:
         self._first_event: dict[str, int] = {}
         self._longest_to_drain: int | None = None
         self._shown_before_draining = 0
-        self._shows_drained = last is not None and last.drained_at is not None
         self._unread: set[str] = set()
         self._untold: set[str] = set()
         """Streams that had rows of unknown event times. What was shed of these rows leaves no trace."""
         self._begun_at_seconds: float | None = None
         self._now_seconds: float | None = None
 
-    def observe(self, report: MicroBatchReport, offered: Mapping[str, EventBounds] | None = None) -> None:
-        """Take in the events of a finished micro-batch: the one that `advance` moved to last.
+    def observe(
+        self,
+        report: MicroBatchReport,
+        offered: Mapping[str, EventBounds] | None = None,
+        *,
+        was_draining: bool = False,
+    ) -> None:
+        """Take in the events of a finished micro-batch.
 
         Args:
             report: What was read, and the event times of what was kept of it; these may be the carriers', so of a
                 micro-batch that was planned while draining only `offered` counts.
             offered: Event times of all rows that were read, shed ones included, of the streams that tell.
+            was_draining: Whether it was planned while draining, in this run or an earlier one.
         """
         bounds = offered or {}
         earliest = {name: bound.first for name, bound in bounds.items()}
         latest = {name: bound.last for name, bound in bounds.items()}
         first = {n: t for n, t in report.earliest_event.items() if n in report.readable and not self._has_shown(n, t)}
         self._first_event = {**first, **earliest, **self._first_event}
-        reported_latest = {} if self._shows_drained else report.latest_event
+        reported_latest = {} if was_draining else report.latest_event
         reported_latest = {name: instant for name, instant in reported_latest.items() if name in report.readable}
         for name, instant in {**reported_latest, **latest}.items():
             self.latest_event[name] = max(instant, self.latest_event.get(name, instant))
@@ -181,7 +187,7 @@ class CarrierClock:
             coming: What this micro-batch brings, of the streams that tell.
         """
         streams_with_event_times = {name for name, rows in coming.items() if rows.tells_events}
-        self._longest_to_drain, self._shows_drained = longest_window, True
+        self._longest_to_drain = longest_window
         for name, until in self._until.items():
             if last_dropped is not None and (name in self._untold or name not in streams_with_event_times):
                 self._until[name] = max(until, last_dropped)

@@ -357,7 +357,11 @@ class MicroBatchPlanner:
         elif report.read_rows is not None:
             refuse_lost(upcoming, report.read_rows)
         self._lost.finished(report.micro_batch_id, report.read_rows or {})
-        self._carrier.observe(report, {name: rows.events for name, rows in upcoming.items() if rows.events})
+        self._carrier.observe(
+            report,
+            {name: rows.events for name, rows in upcoming.items() if rows.events},
+            was_draining=written is not None and written.drained_at is not None,
+        )
         self._rows_left = dict(report.rows_left)
         if self._catching_up is not None:
             self._catching_up.finished(report.started_at_seconds, report.rows_left)

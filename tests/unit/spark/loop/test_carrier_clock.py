@@ -150,7 +150,7 @@ def test_rows_of_the_micro_batch_before_draining_count() -> None:
     assert until(clock, "a") == at(1)
     drained_at = clock.drained_at
     assert drained_at is not None
-    clock.observe(a_report(2, {"a": drained_at + SECOND}))
+    clock.observe(a_report(2, {"a": drained_at + SECOND}), was_draining=True)
     clock.advance(START + 3 * STEP)
     assert until(clock, "a") == at(1), "this is the carrier's time"
     assert clock.drained_at == drained_at
@@ -188,9 +188,23 @@ def test_a_dropped_window_that_is_behind_takes_no_carrier_back() -> None:
 
 def test_what_a_carrier_showed_while_draining_is_no_event_after_a_restart() -> None:
     clock = CarrierClock([a_stream("a")], a_plan({"a": 40 * SECOND}, drained_at=900 * SECOND), 900 * SECOND)
-    clock.observe(a_report(4, {"a": 901 * SECOND}))
+    clock.observe(a_report(4, {"a": 901 * SECOND}), was_draining=True)
     clock.advance(START)
     assert clock.latest_event == {"a": 40 * SECOND}
+
+
+def test_rows_that_come_after_a_restart_behind_draining_are_drained_in_their_turn() -> None:
+    """An earlier run was drained, and had another micro-batch begun, which runs again."""
+    before = a_plan({"a": at(0)}, drained_at=at(0) + 21 * SECOND)
+    clock = CarrierClock([a_stream("a")], before, at(0) + 21 * SECOND)
+    clock.observe(a_report(4, {"a": at(0) + 22 * SECOND}), was_draining=True)
+    clock.advance(START + STEP)
+    come = at(0) + 60 * SECOND
+    clock.observe(a_report(5, {"a": come}))
+    clock.advance(START + 2 * STEP)
+    clock.drain(10 * SECOND)
+    assert clock.drained_at is not None
+    assert clock.drained_at > come + 2 * 10 * SECOND
 
 
 def a_plan(latest: dict[str, int], drained_at: int | None = None) -> PlanRow:

@@ -6,8 +6,10 @@ import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
+from socket import socket
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -56,6 +58,24 @@ def page_app(watched: WatchedCheckpoint, *, host: str, token: str | None, change
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     return Starlette(routes=routes, middleware=middleware)
+
+
+class PageOnUvicorn(uvicorn.Server):
+    """Serves the page; lets its visitors go before it shuts down, for by themselves they do not leave.
+
+    Args:
+        app: What `page_app` made.
+        watched: What it shows.
+    """
+
+    def __init__(self, app: Starlette, watched: WatchedCheckpoint) -> None:
+        super().__init__(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+        self._watched = watched
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Stop listening, and end what is under way."""
+        self._watched.dismiss()
+        await super().shutdown(sockets)
 
 
 async def _index(_: Request) -> Response:

@@ -77,6 +77,15 @@ def test_what_is_new_is_told_to_those_who_watch(server: PageServer, recorded: Re
     assert "network" not in news
 
 
+def test_visitors_are_let_go_when_it_closes(recorded: Recorded, capfd: pytest.CaptureFixture[str]) -> None:
+    with PageServer(str(recorded.path)) as serving:
+        events = urllib.request.urlopen(f"{serving.url}events", timeout=20)
+        assert events.readline() == b": hello\n"
+    with events:
+        assert events.read() == b"\n"
+    assert capfd.readouterr().err == ""
+
+
 def test_a_decision_is_told_as_the_journal_has_it(server: PageServer) -> None:
     status, body = get(f"{server.url}decisions/time/4")
     assert (status, json.loads(body)["explanation"]) == (200, "<b>4.8 s</b> of work for 1.6 s")
@@ -121,6 +130,7 @@ def test_nodes_are_told_with_their_costs_and_their_past(server: PageServer, reco
     assert nodes.keys() == operators | {"q0", "q1", "q2"}
     assert sum(node["work_share"] for node in nodes.values()) == pytest.approx(1)
     assert nodes["ticks > filter value > 1"]["selectivity"] == 0.5
+    assert (nodes["ticks"]["rows_per_second"], nodes["ticks > filter value > 1"]["rows_per_second"]) == (1300.0, 650.0)
     past = json.loads(get(f"{server.url}past/time?node=q1")[1])
     assert [row["effective_sampling_rate"] for row in past] == [1, 1, 1, 0.25, 0.25]
     assert json.loads(get(f"{server.url}past/other?node=q1")[1]) == []

@@ -4,7 +4,7 @@ import { Answers } from "./answers.js";
 import { Changes } from "./changes.js";
 import { Charts } from "./charts.js";
 import { Decisions } from "./decisions.js";
-import { NetworkView, clockOf } from "./network.js";
+import { NetworkView } from "./network.js";
 import { NodeView } from "./node.js";
 import { Queries } from "./queries.js";
 import { ask } from "./texts.js";
@@ -80,9 +80,10 @@ function choose(name) {
 
 function chooseNode(place) {
   if (place.kind === "query") choose(place.address);
-  const clock = clockOf(place, state.network, state.latest);
+  const clock = networkView.clockOf(place);
   const costs = networkView.costs.get(place.address);
-  nodeView.open(place, clock, costs, state.latest[clock]).catch((error) => say(error.message));
+  const share = state.latest[clock].samplers?.[place.address];
+  nodeView.open(place, clock, { costs, share, held: networkView.held(place) }).catch((error) => say(error.message));
 }
 
 function closeAnswers() {

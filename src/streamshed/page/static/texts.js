@@ -18,6 +18,11 @@ export function seconds(value) {
   return value < 1 ? `${number(1e3 * value)} ms` : `${number(value)} s`;
 }
 
+export function bytes(value) {
+  if (value < 1e6) return `${number(value / 1e3)} kB`;
+  return value < 1e9 ? `${number(value / 1e6)} MB` : `${number(value / 1e9)} GB`;
+}
+
 export function cell(text, name) {
   const made = document.createElement("td");
   made.textContent = text;

@@ -44,12 +44,12 @@ def page_app(watched: WatchedCheckpoint, *, host: str, token: str | None, change
     Args:
         watched: What it shows.
         host: The address that it listens on: on loopback no other name of the machine is heeded.
-        token: What visitors must have; None: nothing.
+        token: What visitors must have to change anything, and beyond loopback to see anything; None: nothing.
         changes: Changes the queries of the run; None: nothing can be changed.
     """
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])] if host in LOOPBACK else []
     if token is not None:
-        middleware.append(Middleware(TokenGuard, token=token))
+        middleware.append(Middleware(TokenGuard, token=token, guards_reading=host not in LOOPBACK))
     middleware.append(Middleware(SameOriginGuard))
     routes = [
         Route("/", _index),

@@ -19,9 +19,10 @@ class PageServer:
 
     Args:
         checkpoint: Path or URI of the checkpoint.
-        host: Address to listen on. Beyond loopback the address of the page has a token in it.
+        host: Address to listen on. Beyond loopback nothing is shown without the token of the page's address.
         port: Port to listen on; 0: any that is free.
-        changes: Changes the queries of the run that the checkpoint is of; None: nothing can be changed.
+        changes: Changes the queries of the run that the checkpoint is of, for who has the token of the page's address;
+            None: nothing can be changed.
 
     Attributes:
         url: Where the page is, with its token where it needs one.
@@ -41,7 +42,7 @@ class PageServer:
         except ImportError as error:
             raise MissingExtraError("the page needs packages more: pip install 'streamshed[page]'") from error
         self.watched = WatchedCheckpoint(checkpoint)
-        token = None if host in LOOPBACK else secrets.token_urlsafe(24)
+        token = None if host in LOOPBACK and changes is None else secrets.token_urlsafe(24)
         self._socket = _listening(host, port)
         self.url = _address(self._socket, token)
         app = page_app(self.watched, host=host, token=token, changes=changes)

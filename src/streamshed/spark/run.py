@@ -227,7 +227,8 @@ class Run:
         """Show the run as a page on which its queries can be changed, until the page is closed or the run is stopped.
 
         Args:
-            host: Address to listen on. Beyond loopback the address of the page has a token in it.
+            host: Address to listen on. Who has the token in the page's address may change queries; beyond loopback
+                nothing is shown without it.
             port: Port to listen on; 0: any that is free.
 
         Returns:

@@ -104,9 +104,9 @@ def expected() -> dict[tuple[str, str, str, datetime], float]:
 def by_value() -> Iterator[None]:
     """Lets tasks have the function of the tutorial without a file of their own, as `PYTHONPATH=.` does."""
     module = importlib.import_module("scoring")
-    cloudpickle.register_pickle_by_value(module)
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     yield
-    cloudpickle.unregister_pickle_by_value(module)
+    cloudpickle.unregister_pickle_by_value(module)  # type: ignore[no-untyped-call]
     del sys.modules["scoring"]
 
 

@@ -169,7 +169,7 @@ def test_event_time_is_known_where_rows_come_now_and_then(spark: SparkSession, t
         with run.page() as page:
             # As it is already: the document is read by Spark's parser and handed over, and nothing has to stop.
             same = {"action": "change", "query": "kept", "goals": {"weight": 1}}
-            assert answer(f"{page.url}changes", same) == {"pause_seconds": 0.0, "first_windows": {}}
+            assert answer(page, "changes", same) == {"pause_seconds": 0.0, "first_windows": {}}
     arriving = known.stream("events")
     assert arriving.rows_per_second / arriving.event_seconds_per_second == pytest.approx(1000.0, rel=0.01)
     assert known.operators[kept.address].selectivity == pytest.approx(0.25, abs=0.02)

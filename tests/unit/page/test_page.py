@@ -14,10 +14,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from streamshed.errors import PortInUseError
+from streamshed.page.guard import cookie_name
 from streamshed.page.serving import PageServer
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
 from streamshed.statistics.guess import believed_statistics
@@ -185,10 +187,10 @@ def test_beyond_loopback_the_address_has_a_token(recorded: Recorded) -> None:
         address = address.replace("0.0.0.0", "127.0.0.1")
         assert get(f"{address}shown.json")[0] == 403
         assert get(f"{address}?token=guessed")[0] == 403
-        assert get(f"{address}shown.json", Cookie=f"streamshed_token={token}")[0] == 200
+        assert get(f"{address}shown.json", Cookie=f"{cookie_name(urlsplit(address).port)}={token}")[0] == 200
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        with opener.open(f"{address}?token={token}", timeout=20) as response:
-            assert response.url == address
+        with opener.open(f"{address}?token={token}&query=q1", timeout=20) as response:
+            assert response.url == f"{address}?query=q1"
             assert b"<title>streamshed" in response.read()
 
 

@@ -9,11 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import pytest
 
 from streamshed.errors import RunEndedError
-from streamshed.page.guard import CHANGE_HEADER
+from streamshed.page.guard import CHANGE_HEADER, cookie_name
+from streamshed.page.serving import PageServer
 from streamshed.spark.run import Run
 from streamshed.spark.supervision import Supervision
 from tests.unit.page.recorded import Recorded
@@ -30,16 +32,18 @@ def run(tmp_path: Path) -> Run:
     return Run(domains, server, replace(starter(), settings=settings), recorded.network, supervision)
 
 
-def answer(url: str, body: object = None) -> Any:
+def answer(page: PageServer, path: str, body: object = None) -> Any:
+    """Ask what a browser asks that has opened the address of the page."""
+    address, _, token = page.url.partition("?token=")
     given = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, given, {CHANGE_HEADER: "1"})
-    with urllib.request.urlopen(request, timeout=20) as response:
+    headers = {CHANGE_HEADER: "1", "Cookie": f"{cookie_name(urlsplit(address).port)}={token}"}
+    with urllib.request.urlopen(urllib.request.Request(address + path, given, headers), timeout=20) as response:
         return json.loads(response.read())
 
 
-def is_open(url: str) -> bool:
+def is_open(page: PageServer) -> bool:
     try:
-        answer(f"{url}shown.json")
+        answer(page, "shown.json")
     except urllib.error.URLError:
         return False
     return True
@@ -48,14 +52,14 @@ def is_open(url: str) -> bool:
 def test_it_shows_the_run_on_loopback_and_can_change_it(run: Run) -> None:
     with run.page() as page:
         assert page.url.startswith("http://127.0.0.1:")
-        shown = answer(f"{page.url}shown.json")
+        shown = answer(page, "shown.json")
     assert [figures["micro_batch_id"] for figures in shown["figures"]["time"]] == [0, 1, 2]
     assert shown["is_changeable"]
 
 
 def test_a_change_is_explained_from_the_network_that_was_made_in_python(run: Run) -> None:
     with run.page() as page:
-        explained = answer(f"{page.url}changes/explain", {"action": "remove", "query": "q1"})
+        explained = answer(page, "changes/explain", {"action": "remove", "query": "q1"})
     assert [change["query"] for change in explained["changed"]] == ["q1"]
     assert explained["seconds_after"] < explained["seconds_before"]
 
@@ -68,11 +72,11 @@ def test_notebooks_show_a_link(run: Run) -> None:
 
 def test_it_is_closed_by_itself_or_with_the_run(run: Run) -> None:
     with run.page() as closed:
-        assert is_open(closed.url)
+        assert is_open(closed)
     page = run.page()
-    assert [is_open(shown.url) for shown in (closed, page)] == [False, True]
+    assert [is_open(shown) for shown in (closed, page)] == [False, True]
     run.stop()
-    assert not is_open(page.url)
+    assert not is_open(page)
     page.close()
 
 

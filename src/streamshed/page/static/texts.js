@@ -54,7 +54,8 @@ export function tableOf(columns, rows) {
 // What cannot be done is said by the server in a sentence, which is thrown.
 export async function ask(address, options) {
   const answer = await fetch(address, options);
-  const said = await answer.json().catch(() => ({ problem: `the server answers ${answer.status}` }));
-  if (!answer.ok) throw new Error(said?.problem ?? `the server answers ${answer.status}`);
-  return said;
+  if (answer.ok) return answer.json();
+  const text = await answer.text();
+  const isJson = answer.headers.get("content-type") === "application/json";
+  throw new Error((isJson ? JSON.parse(text).problem : text) || `the server answers ${answer.status}`);
 }

@@ -47,6 +47,11 @@ class KnownRun:
         """How many rows came on average until the statistics were written, of all streams together; 0: none."""
         return self._rows_per_second(self.statistics)
 
+    @property
+    def latency_goal_seconds(self) -> float:
+        """Within what time of their rows answers should come."""
+        return ControlSettings.of(self.document.run, unscalable="keep").latency_goal_seconds
+
     def plan(self, rows_per_second: float, policy: str | None = None) -> Explanation:
         """Plan for a load that lasts, as the run would.
 

@@ -83,7 +83,9 @@ class WatchedCheckpoint:
             StreamshedError: It does not know enough; the message says what is missing.
         """
         with self._planning:
-            return self._reader.read(self._tail.clocks)
+            known_run = self._reader.read(self._tail.clocks)
+        self._moments.latency_goal_seconds = known_run.latency_goal_seconds
+        return known_run
 
     def rows_per_second(self, known_run: KnownRun) -> float:
         """Return the load of the last minute, of all streams together; where none came, the usual one.

@@ -19,8 +19,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from streamshed.errors import PortInUseError
+from streamshed.network.run.settings import Settings
 from streamshed.page.guard import cookie_name
 from streamshed.page.serving import PageServer
+from streamshed.spark.checkpoint.description import describe
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
@@ -117,6 +119,16 @@ def test_what_if_is_answered_for_the_load_of_the_last_minute(server: PageServer)
     assert told[0]["delay_seconds"] == pytest.approx(2 + told[0]["expected_seconds"])
     assert told[0]["workers"] == 1 < told[1]["workers"]
     assert all(query["effective_sampling_rate"] < 1 for query in told[1]["queries"])
+
+
+def test_answers_are_late_by_the_goal_of_the_run(recorded: Recorded) -> None:
+    describe(Storage.at(str(recorded.path)), recorded.network, Settings(latency="3 seconds"))
+    with PageServer(str(recorded.path)) as serving:
+        get(f"{serving.url}nodes.json")  # reads how the network is run
+        told = shown(serving)
+    assert told["latency_goal_seconds"] == 3.0
+    assert told["headlines"]["time"]["state"] == "late"
+    assert "answers come 3.25 s after their rows, but the goal is 3 s." in told["headlines"]["time"]["sentence"]
 
 
 def test_what_cannot_be_is_told_as_a_sentence(server: PageServer) -> None:

@@ -39,7 +39,7 @@ function draw() {
   const headline = state.headlines[clock];
   element("headline").textContent = headline.sentence;
   element("headline").className = headline.state;
-  charts.show(figures);
+  charts.show(figures, state.latency_goal_seconds);
   networkView.show(state.network, state.latest);
   queries.show(state.network, ofAllClocks(latest), state.answered, state.bound_factor);
   decisions.show(clock, figures);
@@ -106,6 +106,7 @@ function take(news) {
   Object.assign(state.latest, news.latest);
   Object.assign(state.headlines, news.headlines);
   Object.assign(state.answered, news.answered);
+  state.latency_goal_seconds = news.latency_goal_seconds;
   if (news.network) state.network = news.network;
   const isGone = news.network && answers.query && !news.network.queries.some(({ name }) => name === answers.query.name);
   if (isGone) closeAnswers();

@@ -92,7 +92,7 @@ function draw(container, network, onChoose) {
     box.addEventListener("click", () => onChoose(place));
     box.addEventListener("keydown", (event) => event.key === "Enter" && onChoose(place));
     const rate = make("text", { class: "rate", x: x - 44, y: y + HEIGHT / 2 - 4 });
-    const flow = make("text", { class: "cost", x: x + WIDTH + 4, y: y + HEIGHT / 2 + 13 });
+    const flow = make("text", { class: "cost flow", x: x + WIDTH + 4, y: y + HEIGHT / 2 + 13 });
     svg.append(...arrows, box, rate, flow);
     parts.push({ place, y, arrows, box, rate, cost, load, flow, kept: "", costs: "", passed: "" });
   }

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -154,20 +153,32 @@ def served(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 @contextmanager
-def opened(url: str, browser: str) -> Iterator[Page]:
-    """Open the page in a browser, with the answers of a query, and let it note what it shows."""
+def opened(url: str, browser: str) -> Iterator[tuple[Page, str]]:
+    """Open the page and the answers of a query in a browser, and let it note what it shows; yields the query, too."""
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         page = launched.new_page(viewport={"width": 1280, "height": 900})
         page.goto(url)
-        page.locator("#queries tbody tr").first.click()
+        query = page.locator("#queries tbody tr").first
+        query.click()
         page.wait_for_selector("#answers:not([hidden])")
         page.evaluate(NOTE_DECISIONS)
-        yield page
+        yield page, query.get_attribute("data-name") or ""
         launched.close()
 
 
-def held(cdp: CDPSession, server: int) -> dict[str, float]:
+@contextmanager
+def left_open(url: str, browser: str, folder: Path) -> Iterator[int]:
+    """Open the page in a browser that nothing drives, for a driven one keeps what it receives; yields its process."""
+    options = ["--headless", "--no-sandbox", f"--user-data-dir={folder}", "--remote-debugging-port=0"]
+    with subprocess.Popen([browser, *options, url], stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process.pid
+        finally:
+            process.terminate()
+
+
+def held(cdp: CDPSession, server: int, browser: int) -> dict[str, float]:
     """What the page and its server hold now, garbage collected."""
     cdp.send("HeapProfiler.collectGarbage")
     metrics = {metric["name"]: metric["value"] for metric in cdp.send("Performance.getMetrics")["metrics"]}
@@ -176,7 +187,7 @@ def held(cdp: CDPSession, server: int) -> dict[str, float]:
         "dom_nodes": metrics["Nodes"],
         "listeners": metrics["JSEventListeners"],
         "server_mb": resident_mb(server),
-        "renderer_mb": sum(map(resident_mb, renderers())),
+        "renderer_mb": max(map(resident_mb, renderers(browser)), default=0.0),
     }
 
 
@@ -186,8 +197,8 @@ def resident_mb(process_id: int) -> float:
     return float(status.split("VmRSS:")[1].split()[0]) * 1024 / 1e6
 
 
-def renderers() -> list[int]:
-    """The processes of the browser that show pages: those that descend from this one."""
+def renderers(browser: int) -> list[int]:
+    """The processes of a browser that show pages."""
     parents, shown = {}, []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -196,21 +207,21 @@ def renderers() -> list[int]:
                 shown.append(int(folder.name))
         except OSError:  # it has ended
             continue
-    return [process_id for process_id in shown if _descends(process_id, parents)]
+
+    def is_of_browser(process_id: int) -> bool:
+        return process_id == browser or (process_id in parents and is_of_browser(parents[process_id]))
+
+    return list(filter(is_of_browser, shown))
 
 
-def _descends(process_id: int, parents: dict[int, int]) -> bool:
-    while process_id > 1 and process_id != os.getpid():
-        process_id = parents.get(process_id, 0)
-    return process_id == os.getpid()
-
-
-def measured(page: Page, server: int, micro_batches: MicroBatchEachSecond, minutes: int) -> dict[str, Any]:
+def measured(
+    page: Page, server: int, browser: int, micro_batches: MicroBatchEachSecond, minutes: int
+) -> dict[str, Any]:
     """Watch the page for some minutes."""
     weight = page.evaluate(WEIGHT)
     cdp = page.context.new_cdp_session(page)
     cdp.send("Performance.enable")
-    samples, delays, long_tasks = [held(cdp, server)], [], []
+    samples, delays, long_tasks = [held(cdp, server, browser)], [], []
     for minute in range(1, minutes + 1):
         page.wait_for_timeout(60_000)
         notes = page.evaluate(TAKE_NOTES)
@@ -220,7 +231,7 @@ def measured(page: Page, server: int, micro_batches: MicroBatchEachSecond, minut
             if number in micro_batches.written_at
         ]
         long_tasks += notes["long_tasks"]
-        samples.append(held(cdp, server))
+        samples.append(held(cdp, server, browser))
         print(json.dumps({"minute": minute, **samples[-1]}), flush=True)  # noqa: T201
     return {
         "decisions": len(delays),
@@ -281,13 +292,17 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="page-figures-") as name:
         folder = Path(name)
         if given.checkpoint is None:
-            finish = partial(finish_of_many, Recorded(folder, given.queries))
+            finish = partial(finish_of_many, Recorded(folder / "checkpoint", given.queries))
         else:
-            finish = replay_of(given.checkpoint, folder)
+            finish = replay_of(given.checkpoint, folder / "checkpoint")
         micro_batches = MicroBatchEachSecond(finish)
         try:
-            with served(folder) as (url, server), opened(url, given.browser) as page:
-                figures = measured(page, server, micro_batches, given.minutes)
+            with (
+                served(folder / "checkpoint") as (url, server),
+                opened(url, given.browser) as (page, query),
+                left_open(f"{url}?query={query}", given.browser, folder / "profile") as browser,
+            ):
+                figures = measured(page, server, browser, micro_batches, given.minutes)
         finally:
             micro_batches.close()
     print(json.dumps(figures))  # noqa: T201

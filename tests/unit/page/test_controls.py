@@ -191,9 +191,16 @@ def test_every_control_does_what_it_says(opened: Opened, recorded: Recorded) -> 
 def test_what_is_new_appears_by_itself(opened: Opened, recorded: Recorded) -> None:
     opened.control("#clock").select_option("time")
     opened.says("#headline", "25 % of the work is done")
+    opened.page.locator("#queries tbody tr", has_text="q1").click()
+    canvases = opened.page.locator("canvas")
+    expect(canvases).to_have_count(5)
+    opened.page.evaluate("() => document.querySelectorAll('canvas').forEach((canvas) => (canvas.isOld = true))")
     recorded.add()
     opened.says("#headline", "of what fits.")
     opened.says("#decisions tbody tr:first-child", "within_budget")
+    expect(opened.page.locator("#answers [data-part=table] tbody tr")).to_have_count(6)
+    # Charts that were made anew each time would leave their canvases to be collected.
+    assert canvases.evaluate_all("(canvases) => canvases.map((canvas) => canvas.isOld)") == [True] * 5
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -206,6 +206,7 @@ document.addEventListener("keydown", (event) => {
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   charts.forget();
+  answers.forget();
   if (answers.query) answers.draw();
   drawSoon();
 });

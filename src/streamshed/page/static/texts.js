@@ -3,14 +3,22 @@
 export const percent = (share) =>
   share === undefined || share === null ? "" : `${Number((100 * share).toPrecision(3))} %`;
 
+// Formats are dear to make, and hold memory that is no part of the heap: one for each number of digits.
+const formats = new Map();
+
+function formatOf(digits) {
+  if (!formats.has(digits)) formats.set(digits, new Intl.NumberFormat("en", { maximumSignificantDigits: digits }));
+  return formats.get(digits);
+}
+
 export const number = (value, digits = 3) =>
-  value === undefined || value === null || typeof value === "string"
-    ? (value ?? "")
-    : value.toLocaleString("en", { maximumSignificantDigits: digits });
+  value === undefined || value === null || typeof value === "string" ? (value ?? "") : formatOf(digits).format(value);
 
 export const plain = (value) => String(value ?? "");
 
-export const time = (seconds) => new Date(1000 * seconds).toLocaleTimeString();
+const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+
+export const time = (seconds) => timeOfDay.format(1000 * seconds);
 
 export function seconds(value) {
   if (value === undefined || value === null) return "";

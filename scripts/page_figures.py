@@ -221,6 +221,7 @@ def measured(
     weight = page.evaluate(WEIGHT)
     cdp = page.context.new_cdp_session(page)
     cdp.send("Performance.enable")
+    page.wait_for_timeout(5_000)  # the other browser may still load
     samples, delays, long_tasks = [held(cdp, server, browser)], [], []
     for minute in range(1, minutes + 1):
         page.wait_for_timeout(60_000)

@@ -43,6 +43,7 @@ PAGES = (
             "streamshed.spark.loop.run_status.QueryStatus",
             "streamshed.spark.loop.run_status.JoinStatus",
             "streamshed.spark.cluster.scaling_status.ScalingStatus",
+            "streamshed.page.serving.PageServer",
         ),
     ),
     ApiPage(

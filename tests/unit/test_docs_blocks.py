@@ -26,17 +26,21 @@ def test_every_block_is_of_a_language_that_is_checked() -> None:
     assert {language for shown in pages() for language, _ in shown.blocks} == CHECKED
 
 
-@pytest.mark.parametrize("block", [(shown.path.name, code) for shown in pages() for code in shown.code("sql")])
-def test_statements_are_those_of_a_network(block: tuple[str, str], tmp_path: Path) -> None:
-    (tmp_path / "hosts.csv").write_text("host,subnet\n")
-    name, text = block
+def network_of_statements(text: str, folder: Path) -> ss.QueryNetwork:
+    """The network of a block of SQL, with the streams that it speaks of and a query where it has none."""
+    (folder / "hosts.csv").write_text("host,subnet\n")
     whole = text if "CREATE STREAM" in text else ALERTS + text
     if "CREATE QUERY" not in text:
         (view,) = re.findall(r"CREATE VIEW (\w+)", text)
         whole += f"\nCREATE QUERY counted AS SELECT count(*) AS n FROM {view} GROUP BY window(time, '1 minute');"
     if "JOIN host_alerts" in text:
         whole = f"SET joins = true;\n{whole}"
-    assert ss.sql(whole, folder=tmp_path).queries, name
+    return ss.sql(whole, folder=folder)
+
+
+@pytest.mark.parametrize("text", [code for shown in pages() for code in shown.code("sql")])
+def test_statements_are_those_of_a_network(text: str, tmp_path: Path) -> None:
+    assert network_of_statements(text, tmp_path).queries
 
 
 @pytest.mark.parametrize("row", tables(SQL.section("ON OVERLOAD"))[0], ids=lambda row: row[0])

@@ -176,7 +176,8 @@ def _faces(request: RunRequest, running: Run, checkpoint: str) -> Iterator[None]
             from streamshed.page.serving import PageServer
 
             host, port = request.page
-            changes = Changes(RequestBox(checkpoint), request.file.parent)
+            box = RequestBox(checkpoint)
+            changes = Changes(box.running, box.ask, folder=request.file.parent)
             shown = faces.enter_context(PageServer(checkpoint, host=host, port=port, changes=changes))
             _say(request, f"page: {shown.url}")
         if request.metrics is not None:

@@ -6,8 +6,10 @@ import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
+from socket import socket
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -42,12 +44,12 @@ def page_app(watched: WatchedCheckpoint, *, host: str, token: str | None, change
     Args:
         watched: What it shows.
         host: The address that it listens on: on loopback no other name of the machine is heeded.
-        token: What visitors must have; None: nothing.
+        token: What visitors must have to change anything, and beyond loopback to see anything; None: nothing.
         changes: Changes the queries of the run; None: nothing can be changed.
     """
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])] if host in LOOPBACK else []
     if token is not None:
-        middleware.append(Middleware(TokenGuard, token=token))
+        middleware.append(Middleware(TokenGuard, token=token, guards_reading=host not in LOOPBACK))
     middleware.append(Middleware(SameOriginGuard))
     routes = [
         Route("/", _index),
@@ -56,6 +58,24 @@ def page_app(watched: WatchedCheckpoint, *, host: str, token: str | None, change
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     return Starlette(routes=routes, middleware=middleware)
+
+
+class PageOnUvicorn(uvicorn.Server):
+    """Serves the page; lets its visitors go before it shuts down, for by themselves they do not leave.
+
+    Args:
+        app: What `page_app` made.
+        watched: What it shows.
+    """
+
+    def __init__(self, app: Starlette, watched: WatchedCheckpoint) -> None:
+        super().__init__(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+        self._watched = watched
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Stop listening, and end what is under way."""
+        self._watched.dismiss()
+        await super().shutdown(sockets)
 
 
 async def _index(_: Request) -> Response:

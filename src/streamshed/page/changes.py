@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,34 +14,19 @@ from streamshed.network.document.edited_document import with_fragment, with_goal
 from streamshed.page.known_run import KnownRun
 from streamshed.planning.explain.outlook import Outlook
 
-PATIENCE_SECONDS = 60.0
 _GOALS = ("weight", "priority", "mode", "max_error", "max_gap", "gaps_by", "latency")
 
 
-class Answered(Protocol):
-    """What became of a request."""
-
-    @property
-    def problem(self) -> str | None:
-        """Why it was refused; None: it was done."""
+class Changed(Protocol):
+    """What became of a change."""
 
     @property
     def pause_seconds(self) -> float:
         """How long no micro-batch could begin."""
 
     @property
-    def first_windows(self) -> Mapping[str, str | None]:
-        """By query that came, when its first whole window begins."""
-
-
-class Requests(Protocol):
-    """Takes documents that a run is to go on with."""
-
-    def running(self) -> str:
-        """Return the document that runs."""
-
-    def ask(self, document: str, *, timeout_seconds: float) -> Answered:
-        """Ask the run to go on with another document, and wait for what becomes of it."""
+    def first_windows(self) -> Mapping[str, object]:
+        """By query that came, when its first whole window begins; None: all its windows are whole."""
 
 
 def edited(document: str, change: Mapping[str, Any]) -> str:
@@ -81,12 +66,15 @@ class Changes:
     """Makes changes to a run that goes on, and explains them before.
 
     Args:
-        requests: Takes the documents with them.
-        folder: Where relative paths in them begin.
+        running: Returns the document that runs.
+        hand_over: Goes on with another document; returns when the run does, or raises a `StreamshedError`.
+        folder: Where relative paths in documents begin.
     """
 
-    def __init__(self, requests: Requests, folder: Path) -> None:
-        self._requests, self._folder = requests, folder
+    def __init__(
+        self, running: Callable[[], str], hand_over: Callable[[str], Changed], *, folder: Path = Path()
+    ) -> None:
+        self._running, self._hand_over, self._folder = running, hand_over, folder
 
     def explain(self, change: Mapping[str, Any], known_run: KnownRun, rows_per_second: float) -> dict[str, Any]:
         """Tell what a change would cost, and who would pay.
@@ -103,27 +91,22 @@ class Changes:
         Raises:
             StreamshedError: It cannot be made; the message says why.
         """
-        running = self._requests.running()
+        running = self._running()
         before, after = (self._run(text, known_run) for text in (running, edited(running, change)))
         return _compared(before, after, rows_per_second)
 
     def make(self, change: Mapping[str, Any]) -> dict[str, Any]:
-        """Make a change; returns when the run goes on with it, or has refused it.
+        """Make a change; returns when the run goes on with it.
 
         Returns:
-            `problem`, why it was refused, or None; `pause_seconds`, how long no micro-batch could begin; and
-            `first_windows` of queries that come.
+            `pause_seconds`, how long no micro-batch could begin, and `first_windows` of queries that come, as texts.
 
         Raises:
-            StreamshedError: It cannot be made, or the run did not answer in time.
+            StreamshedError: It cannot be made, or the run refused it, or did not answer in time.
         """
-        document = edited(self._requests.running(), change)
-        reply = self._requests.ask(document, timeout_seconds=PATIENCE_SECONDS)
-        return {
-            "problem": reply.problem,
-            "pause_seconds": reply.pause_seconds,
-            "first_windows": dict(reply.first_windows),
-        }
+        changed = self._hand_over(edited(self._running(), change))
+        windows = {name: None if start is None else str(start) for name, start in changed.first_windows.items()}
+        return {"pause_seconds": changed.pause_seconds, "first_windows": windows}
 
     def _run(self, document: str, known_run: KnownRun) -> KnownRun:
         network = parse_network(document, folder=self._folder).network

@@ -12,7 +12,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 CHANGE_HEADER = "X-Streamshed-Page"
 """Requests that change something have it: other sites cannot send it without being allowed to, and nobody is."""
 
-_COOKIE = "streamshed_token"
 _READING = frozenset({"GET", "HEAD"})
 
 
@@ -22,10 +21,11 @@ class TokenGuard:
     Args:
         app: What is guarded.
         token: The token.
+        guards_reading: Whether it is needed to look, too; else only to change anything.
     """
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app, self._token = app, token
+    def __init__(self, app: ASGIApp, token: str, *, guards_reading: bool) -> None:
+        self._app, self._token, self._guards_reading = app, token, guards_reading
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -33,11 +33,13 @@ class TokenGuard:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        if request.method in _READING and self._fits(request.query_params.get("token")):
-            response: Response = RedirectResponse(request.url.path, status_code=303)
-            response.set_cookie(_COOKIE, self._token, httponly=True, samesite="strict")
+        is_reading, cookie = request.method in _READING, cookie_name(request.url.port)
+        if is_reading and self._fits(request.query_params.get("token")):
+            url = request.url.remove_query_params("token")
+            response: Response = RedirectResponse(f"{url.path}{url.query and '?'}{url.query}", status_code=303)
+            response.set_cookie(cookie, self._token, httponly=True, samesite="strict")
             await response(scope, receive, send)
-        elif self._fits(request.cookies.get(_COOKIE)):
+        elif self._fits(request.cookies.get(cookie)) or (is_reading and not self._guards_reading):
             await self._app(scope, receive, send)
         else:
             refused = PlainTextResponse("the address needs its token: see what streamshed printed", status_code=403)
@@ -45,6 +47,16 @@ class TokenGuard:
 
     def _fits(self, given: str | None) -> bool:
         return given is not None and hmac.compare_digest(given.encode(), self._token.encode())
+
+
+def cookie_name(port: int | None) -> str:
+    """Return the name of the cookie with the token of a port: browsers send all cookies of a host to each of its ports.
+
+    Example:
+        >>> cookie_name(8765)
+        'streamshed_token_8765'
+    """
+    return f"streamshed_token_{port}"
 
 
 class SameOriginGuard:

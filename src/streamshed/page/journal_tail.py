@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from streamshed.spark.checkpoint.storage import NETWORK_FILE, Storage
@@ -43,7 +43,7 @@ class JournalTail:
         """Return the row of a micro-batch; None: it is not kept."""
         if clock not in self.clocks:
             return None
-        rows = (row for segment in reversed(self._segments(clock)) for row in self._rows(clock, segment))
+        rows = (row for segment in reversed(self._segments(clock)) for row in _rows(clock, self._lines(clock, segment)))
         return next((row for row in rows if row["micro_batch_id"] == micro_batch_id), None)
 
     def latest_rows(self, clock: str, seconds: float) -> list[Row]:
@@ -52,29 +52,33 @@ class JournalTail:
             return []
         rows: list[Row] = []
         for segment in reversed(self._segments(clock)):
-            rows = [*self._rows(clock, segment), *rows]
+            rows = [*_rows(clock, self._lines(clock, segment)), *rows]
             if rows and rows[0]["started_at_seconds"] < rows[-1]["started_at_seconds"] - seconds:
                 break
         return [row for row in rows if row["started_at_seconds"] >= rows[-1]["started_at_seconds"] - seconds]
 
     def _new_rows_of(self, clock: str) -> list[Row]:
-        segments = self._segments(clock)
-        segment, lines = self._seen.get(clock, ("", 0))
+        segment, seen_lines = self._seen.get(clock, ("", 0))
         rows: list[Row] = []
-        for name in (name for name in segments if name >= segment):
-            in_segment = list(self._rows(clock, name))
-            rows += in_segment[lines if name == segment else 0 :]
-            self._seen[clock] = name, len(in_segment)
+        for name in (name for name in self._segments(clock) if name >= segment):
+            lines = self._lines(clock, name)
+            # Rows may be large, and a segment has many: each is parsed once.
+            rows += _rows(clock, lines[seen_lines if name == segment else 0 :])
+            self._seen[clock] = name, len(lines)
         return rows[-KEPT_ROWS:]
 
     def _segments(self, clock: str) -> list[str]:
         return [name for name in self._folder.below(f"{clock}/journal").names() if name.endswith(".jsonl")]
 
-    def _rows(self, clock: str, segment: str) -> Iterator[Row]:
-        for line in self._folder.below(f"{clock}/journal").read_lines(segment):
-            try:
-                row = json.loads(line)
-            except ValueError:  # damaged: the journal says so itself when it is read
-                continue
-            if isinstance(row, dict) and "micro_batch_id" in row:
-                yield {"clock": clock, **row}
+    def _lines(self, clock: str, segment: str) -> list[str]:
+        return self._folder.below(f"{clock}/journal").read_lines(segment)
+
+
+def _rows(clock: str, lines: Iterable[str]) -> Iterator[Row]:
+    for line in lines:
+        try:
+            row = json.loads(line)
+        except ValueError:  # damaged: the journal says so itself when it is read
+            continue
+        if isinstance(row, dict) and "micro_batch_id" in row:
+            yield {"clock": clock, **row}

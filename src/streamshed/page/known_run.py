@@ -15,6 +15,7 @@ from streamshed.elasticity.thresholds import Thresholds
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.document.document import NetworkDocument, parse_network
 from streamshed.network.document.yaml_text import read_yaml, write_yaml
+from streamshed.network.model.stream import Stream
 from streamshed.network.run.run_settings import RunSettings
 from streamshed.planning.explain.explanation import Explanation
 from streamshed.planning.explain.load_planner import LoadPlanner
@@ -23,7 +24,7 @@ from streamshed.spark.checkpoint.description import DOCUMENT_FILE
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
-from streamshed.statistics.network_statistics import NetworkStatistics
+from streamshed.statistics.network_statistics import NetworkStatistics, OperatorStatistics
 
 _MOST_SHED_THRESHOLD = 0.99
 
@@ -45,6 +46,11 @@ class KnownRun:
     def usual_rows_per_second(self) -> float:
         """How many rows came on average until the statistics were written, of all streams together; 0: none."""
         return self._rows_per_second(self.statistics)
+
+    @property
+    def latency_goal_seconds(self) -> float:
+        """Within what time of their rows answers should come."""
+        return ControlSettings.of(self.document.run, unscalable="keep").latency_goal_seconds
 
     def plan(self, rows_per_second: float, policy: str | None = None) -> Explanation:
         """Plan for a load that lasts, as the run would.
@@ -74,6 +80,22 @@ class KnownRun:
             trigger_interval_seconds=self.document.run.trigger_seconds,
             load_factor=rows_per_second / self._rows_per_second(self._believed),
         )
+
+    def passed_rows_per_second(self, rows_per_second: float) -> dict[str, float]:
+        """Return how many rows a second each stream and operator passes on if nothing is shed, by its address.
+
+        Args:
+            rows_per_second: Of all streams together.
+        """
+        factor = rows_per_second / self._rows_per_second(self._believed)
+        passed: dict[str, float] = {}
+        for node in self.document.network.foundation.row_nodes:
+            if isinstance(node, Stream):
+                passed[node.address] = factor * self._believed.stream(node.name).rows_per_second
+            else:
+                costs = self._believed.operators.get(node.address, OperatorStatistics())
+                passed[node.address] = passed[node.path[-2].address] * costs.selectivity
+        return passed
 
     def workers(self, plan: Explanation) -> int | None:
         """Return on how many workers, as the statistics are of, nothing would be shed; None: on no number of them.

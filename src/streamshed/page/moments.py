@@ -41,14 +41,17 @@ FIGURES = (
 
 _PRESENT_SECONDS = 60.0
 
-_IN_TIME = 2.0
-"""So many trigger intervals the answers may take: they wait for one, and are worked on in another."""
-
 
 class RecentMicroBatches:
-    """The latest micro-batches of each clock, of bounded number."""
+    """The latest micro-batches of each clock, of bounded number.
+
+    Attributes:
+        latency_goal_seconds: Within what time of their rows answers should come; None: that is not known, and taken to
+            be two trigger intervals, one to wait for and one to be worked on in.
+    """
 
     def __init__(self) -> None:
+        self.latency_goal_seconds: float | None = None
         self._figures: dict[str, deque[Mapping[str, Any]]] = {}
         self._latest: dict[str, Row] = {}
 
@@ -72,7 +75,8 @@ class RecentMicroBatches:
 
     def now(self) -> dict[str, Any]:
         """Return the latest rows, and a sentence about each clock."""
-        return {"latest": self._latest, "headlines": {clock: headline(row) for clock, row in self._latest.items()}}
+        headlines = {clock: headline(row, self.latency_goal_seconds) for clock, row in self._latest.items()}
+        return {"latest": self._latest, "headlines": headlines, "latency_goal_seconds": self.latency_goal_seconds}
 
 
 def _rows_per_second(figures: Iterable[Mapping[str, Any]]) -> float:
@@ -84,32 +88,32 @@ def _rows_per_second(figures: Iterable[Mapping[str, Any]]) -> float:
     return rows_per_second
 
 
-def headline(row: Row) -> dict[str, str]:
+def headline(row: Row, latency_goal_seconds: float | None = None) -> dict[str, str]:
     """Say in one sentence whether answers come in time, how much load there is, and what is shed.
 
     Args:
         row: The latest row of a journal.
+        latency_goal_seconds: Within what time answers should come; None: two trigger intervals.
 
     Returns:
         `state`: "good", "shedding" or "late"; `sentence`.
 
     Example:
         >>> row = {"delay_seconds": 3.1, "trigger_interval_seconds": 2.0, "unshed_seconds": 1.2, "budget_seconds": 1.6}
-        >>> headline(row)
-        {'state': 'good', 'sentence': 'In time: answers come 3.1 s after their rows. The load is 0.75 of what fits.'}
+        >>> print(headline(row)["sentence"])
+        In time: answers come 3.1 s after their rows, and the goal is 4 s. The load is 0.75 of what fits.
     """
-    delay, trigger = row["delay_seconds"], row["trigger_interval_seconds"]
+    delay = row["delay_seconds"]
     dropping = sum(share < 1 for share in (row.get("kept_shares") or {}).values())
     is_shedding = bool(row.get("shedding")) or dropping > 0
-    is_late = delay > _IN_TIME * trigger
-    timely = f"Late: answers come {delay:.3g} s after their rows, with a micro-batch every {trigger:g} s."
-    if not is_late:
-        timely = f"In time: answers come {delay:.3g} s after their rows."
+    goal = 2 * row["trigger_interval_seconds"] if latency_goal_seconds is None else latency_goal_seconds
+    is_late = delay > goal
+    timely = f"answers come {delay:.3g} s after their rows, {'but' if is_late else 'and'} the goal is {goal:g} s."
     budget = row.get("budget_seconds") or 0.0
     load = row.get("unshed_seconds", 0.0) / budget if budget > 0 else 0.0
     loaded = f"The load is {load:.2g} {'times' if load >= 1 else 'of'} what fits"
     shed = [f"{100 * row.get('work_share', 1.0):.3g} % of the work is done"] if row.get("shedding") else []
     if dropping:
         shed.append(f"windows of {dropping} quer{'y' if dropping == 1 else 'ies'} are dropped")
-    sentence = f"{timely} {loaded}{': ' if shed else ''}{', and '.join(shed)}."
+    sentence = f"{'Late' if is_late else 'In time'}: {timely} {loaded}{': ' if shed else ''}{', and '.join(shed)}."
     return {"state": "late" if is_late else "shedding" if is_shedding else "good", "sentence": sentence}

@@ -18,24 +18,34 @@ def node_past(rows: Iterable[Row], address: str) -> list[dict[str, Any]]:
         address: The address of a stream or an operator, or the name of a query.
 
     Returns:
-        Of each row `started_at_seconds`; `sampling_rate` of the sampler before the node; `offered_rows_per_second` and
-        `state_bytes` of the clock; of a query its `effective_sampling_rate`, `expected_error` and `kept_share`.
+        Of each row `started_at_seconds`; `sampling_rate` of the sampler before the node; `offered_rows_per_second` of
+        the clock; `state_bytes` of the windows of a join, else of the clock; of a query its `effective_sampling_rate`,
+        `expected_error` and `kept_share`.
 
     Example:
         >>> row = {"started_at_seconds": 7.0, "offered_rows": 100, "trigger_interval_seconds": 2.0, "state_bytes": 9}
         >>> node_past([row | {"samplers": {"ticks > filter v > 3": 0.1}}], "ticks > filter v > 3")
         [{'started_at_seconds': 7.0, 'sampling_rate': 0.1, 'offered_rows_per_second': 50.0, 'state_bytes': 9}]
+        >>> [past] = node_past([row | {"joins": {"pairs": {"stored_bytes": 5}}}], "pairs")
+        >>> past["state_bytes"]
+        5
     """
     return [
         {
             "started_at_seconds": row["started_at_seconds"],
             "sampling_rate": (row.get("samplers") or {}).get(address, 1.0),
             "offered_rows_per_second": row["offered_rows"] / row["trigger_interval_seconds"],
-            "state_bytes": row.get("state_bytes"),
+            "state_bytes": _state_bytes(row, address),
             **_of_query(row, address),
         }
         for row in rows
     ]
+
+
+def _state_bytes(row: Row, address: str) -> int | None:
+    join = (row.get("joins") or {}).get(address)
+    state_bytes: int | None = row.get("state_bytes") if join is None else join["stored_bytes"]
+    return state_bytes
 
 
 def _of_query(row: Row, name: str) -> dict[str, Any]:

@@ -51,12 +51,14 @@ def nodes(known_run: KnownRun, rows_per_second: float) -> list[dict[str, Any]]:
         rows_per_second: The load.
 
     Returns:
-        Of each its `address` (of a query its name), `work_share` of the work on all rows, and where it is known
-        `seconds_per_row`, `rows_per_second`, `selectivity` and `is_measured`.
+        Of each its `address` (of a query its name), `work_share` of the work on all rows, of streams and operators the
+        `rows_per_second` that they pass on if nothing is shed, and where it is known `seconds_per_row`, `selectivity`
+        and `is_measured`.
     """
     load = known_run.load(rows_per_second)
     total_seconds = float(load.tree.node_seconds.sum())
     queries = {demand.query for demand in load.demands}
+    passed = known_run.passed_rows_per_second(rows_per_second)
     seconds: dict[str, float] = {}
     for node, address in zip(load.tree.nodes, load.addresses, strict=True):
         # What groups of a query cost is a node of its own, below that of its rows.
@@ -66,6 +68,7 @@ def nodes(known_run: KnownRun, rows_per_second: float) -> list[dict[str, Any]]:
         {
             "address": place,
             "work_share": own_seconds / total_seconds if total_seconds > 0 else 0.0,
+            **({"rows_per_second": passed[place]} if place in passed else {}),
             **_costs(known_run, place, is_query=place in queries),
         }
         for place, own_seconds in seconds.items()
@@ -78,8 +81,7 @@ def _costs(known_run: KnownRun, place: str, *, is_query: bool) -> Mapping[str, A
         query = statistics.queries.get(place)
         return {} if query is None else {"seconds_per_row": query.seconds_per_row}
     if (stream := statistics.streams.get(place)) is not None:
-        seconds = stream.read_seconds_per_row + stream.parse_seconds_per_row
-        return {"seconds_per_row": seconds, "rows_per_second": stream.rows_per_second}
+        return {"seconds_per_row": stream.read_seconds_per_row + stream.parse_seconds_per_row}
     operator = statistics.operators.get(place)
     if operator is None:
         return {}

@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import socket
 import threading
+from html import escape
 from types import TracebackType
 from typing import Self
 
@@ -18,9 +19,14 @@ class PageServer:
 
     Args:
         checkpoint: Path or URI of the checkpoint.
-        host: Address to listen on. Beyond loopback the address of the page has a token in it.
+        host: Address to listen on. Beyond loopback nothing is shown without the token of the page's address.
         port: Port to listen on; 0: any that is free.
-        changes: Changes the queries of the run that the checkpoint is of; None: nothing can be changed.
+        changes: Changes the queries of the run that the checkpoint is of, for who has the token of the page's address;
+            None: nothing can be changed.
+
+    Attributes:
+        url: Where the page is, with its token where it needs one.
+        watched: What it shows.
 
     Raises:
         MissingExtraError: The extra `page` is not installed.
@@ -31,17 +37,16 @@ class PageServer:
         self, checkpoint: str, *, host: str = "127.0.0.1", port: int = 0, changes: Changes | None = None
     ) -> None:
         try:
-            import uvicorn
-
-            from streamshed.page.app import LOOPBACK, page_app
+            from streamshed.page.app import LOOPBACK, PageOnUvicorn, page_app
             from streamshed.page.watched import WatchedCheckpoint
         except ImportError as error:
             raise MissingExtraError("the page needs packages more: pip install 'streamshed[page]'") from error
         self.watched = WatchedCheckpoint(checkpoint)
-        self._token = None if host in LOOPBACK else secrets.token_urlsafe(24)
+        token = None if host in LOOPBACK and changes is None else secrets.token_urlsafe(24)
         self._socket = _listening(host, port)
-        app = page_app(self.watched, host=host, token=self._token, changes=changes)
-        self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+        self.url = _address(self._socket, token)
+        app = page_app(self.watched, host=host, token=token, changes=changes)
+        self._server = PageOnUvicorn(app, self.watched)
         self._thread = threading.Thread(target=self._serve, name="streamshed-page", daemon=True)
         self._thread.start()
 
@@ -50,15 +55,14 @@ class PageServer:
         """Whether no micro-batch has finished yet: what is no checkpoint stays so."""
         return self.watched.is_empty
 
-    @property
-    def url(self) -> str:
-        """Where the page is, with its token where it needs one."""
-        host, port = self._socket.getsockname()[:2]
-        shown = f"[{host}]" if ":" in host else host
-        return f"http://{shown}:{port}/" + ("" if self._token is None else f"?token={self._token}")
+    def __repr__(self) -> str:
+        return f"<page of a run at {self.url}>"
+
+    def _repr_html_(self) -> str:
+        return f'<a href="{escape(self.url)}" target="_blank">page of the run</a>'
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening; nothing where that was done already."""
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
@@ -80,6 +84,12 @@ class PageServer:
             await self._server.serve(sockets=[self._socket])
         finally:
             following.cancel()
+
+
+def _address(listening: socket.socket, token: str | None) -> str:
+    host, port = listening.getsockname()[:2]
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}/" + ("" if token is None else f"?token={token}")
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -37,7 +37,7 @@ class WatchedCheckpoint:
         self._reader = KnownRunReader(self._folder)
         self._network: str | None = None
         self._lock, self._planning = threading.Lock(), threading.Lock()
-        self._visitors: set[asyncio.Queue[str]] = set()
+        self._visitors: set[asyncio.Queue[str | None]] = set()
         self.look()
 
     @property
@@ -83,7 +83,9 @@ class WatchedCheckpoint:
             StreamshedError: It does not know enough; the message says what is missing.
         """
         with self._planning:
-            return self._reader.read(self._tail.clocks)
+            known_run = self._reader.read(self._tail.clocks)
+        self._moments.latency_goal_seconds = known_run.latency_goal_seconds
+        return known_run
 
     def rows_per_second(self, known_run: KnownRun) -> float:
         """Return the load of the last minute, of all streams together; where none came, the usual one.
@@ -137,23 +139,33 @@ class WatchedCheckpoint:
             if news is not None:
                 is_prepared = is_prepared or await asyncio.to_thread(self._prepare)
                 for visitor in self._visitors:
-                    if visitor.full():  # it sleeps: what it has not taken is in the next news, but for the figures
-                        visitor.get_nowait()
-                    visitor.put_nowait(news)
+                    self._tell(visitor, news)
 
     async def news(self) -> AsyncIterator[str]:
-        """Yield what is new for one visitor, as server-sent events."""
-        visitor: asyncio.Queue[str] = asyncio.Queue(maxsize=60)
+        """Yield what is new for one visitor, as server-sent events, until visitors are dismissed."""
+        visitor: asyncio.Queue[str | None] = asyncio.Queue(maxsize=60)
         self._visitors.add(visitor)
         try:
-            yield ": hello\n\n"
-            while True:
+            said: str | None = ": hello\n\n"
+            while said is not None:
+                yield said
                 try:
-                    yield f"data: {await asyncio.wait_for(visitor.get(), timeout=15)}\n\n"
+                    news = await asyncio.wait_for(visitor.get(), timeout=15)
+                    said = None if news is None else f"data: {news}\n\n"
                 except TimeoutError:
-                    yield ": still here\n\n"
+                    said = ": still here\n\n"
         finally:
             self._visitors.discard(visitor)
+
+    def dismiss(self) -> None:
+        """Let all visitors go; from the thread that serves them."""
+        for visitor in self._visitors:
+            self._tell(visitor, None)
+
+    def _tell(self, visitor: asyncio.Queue[str | None], news: str | None) -> None:
+        if visitor.full():  # it sleeps: what it has not taken is in the next news, but for the figures
+            visitor.get_nowait()
+        visitor.put_nowait(news)
 
     def _prepare(self) -> bool:
         """Plan once, for of a large network the first plan takes seconds; returns whether that could be."""

@@ -13,7 +13,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
-from streamshed.network.run.settings import Settings
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.spark.checkpoint.description import describe
 from streamshed.spark.checkpoint.storage import Storage
@@ -26,6 +25,7 @@ from streamshed.spark.plan.plan_server import PlanServer
 from streamshed.spark.settled_start import await_sources
 from streamshed.spark.sinks.prediction_sink import PredictionSink
 from streamshed.spark.sinks.sinks import Sink
+from streamshed.spark.start_settings import StartSettings
 from streamshed.spark.windows.manifest import NEW_CHECKPOINT
 from streamshed.spark.windows.unseen_windows import ALWAYS
 
@@ -93,7 +93,7 @@ class DomainStarter:
     sink: Sink
     server: PlanServer
     settings_of: Callable[[str], DomainSettings]
-    settings: Settings
+    settings: StartSettings
     checkpoint: Storage
 
     def prepared(self, draft: DomainDraft, before: DomainRun | None = None) -> DomainRun:

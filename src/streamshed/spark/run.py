@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
+from importlib import import_module
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 from pyspark.errors import StreamingQueryException
 
 from streamshed.control.explained_change import ExplainedChange, explain_change
 from streamshed.errors import RunEndedError
+from streamshed.network.document.document import network_to_document, parse_network
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
 from streamshed.network.words.notebook import preformatted, shortened
+from streamshed.spark.checkpoint.storage import absolute_location
 from streamshed.spark.cluster.executor_watch import ExecutorWatch
 from streamshed.spark.common.call_sites import without_call_sites
 from streamshed.spark.common.failures import explained
 from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.hand_over import DomainStarter, HandOver, RunningDomains, first_windows
 from streamshed.spark.loop.run_status import RunStatus
+from streamshed.spark.operators.expression_checker import parser_of
 from streamshed.spark.plan.plan_server import PlanServer
 from streamshed.spark.supervision import LOOK_EVERY_SECONDS, Supervision
 from streamshed.statistics.network_statistics import NetworkStatistics
+
+if TYPE_CHECKING:
+    from streamshed.page.serving import PageServer
 
 
 class Run:
@@ -43,6 +51,7 @@ class Run:
         self._is_closed = False
         self._supervision = supervision
         self._changing = supervision.changing
+        self._pages = ExitStack()
 
     def __str__(self) -> str:
         state = self.waits_for or ("runs" if self.is_active else "has ended")
@@ -214,6 +223,37 @@ class Run:
         control = self._starter.settings_of(self._domains[0].domain.clock).control
         return explain_change(self._network, network, self.statistics(), control, load=load)
 
+    def page(self, *, host: str = "127.0.0.1", port: int = 0) -> PageServer:
+        """Show the run as a page on which its queries can be changed, until the page is closed or the run is stopped.
+
+        Args:
+            host: Address to listen on. Who has the token in the page's address may change queries; beyond loopback
+                nothing is shown without it.
+            port: Port to listen on; 0: any that is free.
+
+        Returns:
+            The page: its `url`, and `close()`, which the end of a `with` block calls. Notebooks show it as a link.
+
+        Raises:
+            RunEndedError: The run was stopped. `streamshed page CHECKPOINT` shows what it has left.
+            MissingExtraError: The extra `page` is not installed.
+            PortInUseError: Another program listens there.
+        """
+        checkpoint = absolute_location(self._starter.settings.checkpoint)
+        if self._is_closed:
+            raise RunEndedError(f'the run has ended: show what it has left with streamshed page "{checkpoint}"')
+        # Who runs a network without its page needs no server of pages.
+        serving, changes = (import_module(f"streamshed.page.{name}") for name in ("serving", "changes"))
+
+        def go_on(document: str) -> HandOver:
+            checker = parser_of(self._starter.spark)
+            return self.hand_over(parse_network(document, expression_checker=checker).network)
+
+        changing = changes.Changes(lambda: network_to_document(self._network), go_on)
+        page: PageServer = serving.PageServer(checkpoint, host=host, port=port, changes=changing)
+        self._pages.callback(page.close)
+        return page
+
     def await_termination(self, timeout_seconds: float | None = None) -> bool:
         """Wait until it stops, and raise what stopped it; False when the time ran out first."""
         deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
@@ -258,6 +298,7 @@ class Run:
     def stop(self) -> None:
         """Stop; what is open stays in the checkpoint."""
         self._supervision.close()
+        self._pages.close()  # before, for a change that is being made there has to end
         with self._changing:
             if self._is_closed:
                 return

@@ -24,6 +24,7 @@ from streamshed.statistics.network_statistics import NetworkStatistics
 from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.files import write_parquet
 from tests.spark.harness import QUICK, Collected, finish, wait_until
+from tests.unit.spark.test_run_page import answer
 
 ROWS, FILES = 6_000, 3
 
@@ -165,6 +166,10 @@ def test_event_time_is_known_where_rows_come_now_and_then(spark: SparkSession, t
             if number + 1 < FILES:
                 _write(tmp_path, number + 1)
         known = run.statistics()
+        with run.page() as page:
+            # As it is already: the document is read by Spark's parser and handed over, and nothing has to stop.
+            same = {"action": "change", "query": "kept", "goals": {"weight": 1}}
+            assert answer(page, "changes", same) == {"pause_seconds": 0.0, "first_windows": {}}
     arriving = known.stream("events")
     assert arriving.rows_per_second / arriving.event_seconds_per_second == pytest.approx(1000.0, rel=0.01)
     assert known.operators[kept.address].selectivity == pytest.approx(0.25, abs=0.02)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -17,7 +18,7 @@ from streamshed.cli.ctl.request_box import Reply, RequestBox
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.document.document import network_to_document, parse_network
 from streamshed.page.changes import Changes, edited
-from streamshed.page.guard import CHANGE_HEADER
+from streamshed.page.guard import CHANGE_HEADER, cookie_name
 from streamshed.page.serving import PageServer
 from tests.unit.page.recorded import Recorded
 
@@ -35,25 +36,32 @@ def recorded(tmp_path: Path) -> Recorded:
     return checkpoint
 
 
+def changes_of(recorded: Recorded) -> Changes:
+    box = RequestBox(str(recorded.path))
+    return Changes(box.running, box.ask, folder=recorded.path)
+
+
 @pytest.fixture
 def server(recorded: Recorded) -> Iterator[PageServer]:
-    changes = Changes(RequestBox(str(recorded.path)), recorded.path)
+    changes = changes_of(recorded)
     with PageServer(str(recorded.path), changes=changes) as serving:
         yield serving
 
 
-def post(url: str, change: object, **headers: str) -> tuple[int, Any]:
+def post(server: PageServer, path: str, change: object, **headers: str) -> tuple[int, Any]:
+    """Send a change with the token that is in the address of the page, unless other cookies are given."""
+    address, _, token = server.url.replace("0.0.0.0", "127.0.0.1").partition("?token=")
     body = json.dumps(change).encode()
-    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    given = {"Cookie": f"{cookie_name(urlsplit(address).port)}={token}"} | headers
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, body, given), timeout=20) as response:
+        with urllib.request.urlopen(urllib.request.Request(address + path, body, given), timeout=20) as response:
             return response.status, json.loads(response.read())
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
 
 
-def from_page(url: str, change: object) -> tuple[int, Any]:
-    return post(url, change, X_Streamshed_Page="1")
+def from_page(server: PageServer, path: str, change: object, **headers: str) -> tuple[int, Any]:
+    return post(server, path, change, **{CHANGE_HEADER: "1"}, **headers)
 
 
 @contextmanager
@@ -81,7 +89,7 @@ def served(recorded: Recorded) -> Iterator[list[str]]:
 
 
 def test_a_change_is_explained_before_it_is_made(server: PageServer, recorded: Recorded) -> None:
-    status, told = from_page(f"{server.url}changes/explain", {"action": "add", "fragment": ADDED})
+    status, told = from_page(server, "changes/explain", {"action": "add", "fragment": ADDED})
     assert status == 200
     assert [change["query"] for change in told["changed"]] == ["more"]
     assert told["changed"][0]["before"] is None
@@ -93,7 +101,7 @@ def test_a_change_is_explained_before_it_is_made(server: PageServer, recorded: R
 def test_under_load_others_pay_and_are_named(server: PageServer, recorded: Recorded) -> None:
     recorded.add(40, offered_rows=60_000_000)
     server.watched.look()
-    told = from_page(f"{server.url}changes/explain", {"action": "add", "fragment": ADDED})[1]
+    told = from_page(server, "changes/explain", {"action": "add", "fragment": ADDED})[1]
     assert {payer["query"] for payer in told["payers"]} <= {"q0", "q1", "q2"}
     assert told["payers"]
     assert all(payer["after"]["expected_error"] > payer["before"]["expected_error"] for payer in told["payers"])
@@ -101,13 +109,13 @@ def test_under_load_others_pay_and_are_named(server: PageServer, recorded: Recor
 
 def test_the_run_goes_on_with_what_was_asked(server: PageServer, recorded: Recorded) -> None:
     with served(recorded) as asked:
-        status, done = from_page(f"{server.url}changes", {"action": "add", "fragment": ADDED})
-        assert (status, done) == (200, {"problem": None, "pause_seconds": 0.5, "first_windows": {"more": None}})
+        status, done = from_page(server, "changes", {"action": "add", "fragment": ADDED})
+        assert (status, done) == (200, {"pause_seconds": 0.5, "first_windows": {"more": None}})
         assert asked == ["q0", "q1", "q2", "more"]
-        assert from_page(f"{server.url}changes", {"action": "remove", "query": "q1"})[0] == 200
+        assert from_page(server, "changes", {"action": "remove", "query": "q1"})[0] == 200
         assert asked[4:] == ["q0", "q2", "more"]
         goals = {"weight": 3, "max_error": "2 %"}
-        assert from_page(f"{server.url}changes", {"action": "change", "query": "q0", "goals": goals})[0] == 200
+        assert from_page(server, "changes", {"action": "change", "query": "q0", "goals": goals})[0] == 200
     changed = parse_network(RequestBox(str(recorded.path)).running()).network.query("q0")
     assert (changed.weight, str(changed.max_error)) == (3, "2 % at 95 %")
 
@@ -124,7 +132,7 @@ def test_the_run_goes_on_with_what_was_asked(server: PageServer, recorded: Recor
     ],
 )
 def test_what_cannot_be_is_refused_with_a_sentence(server: PageServer, change: object, says: str) -> None:
-    status, body = from_page(f"{server.url}changes/explain", change)
+    status, body = from_page(server, "changes/explain", change)
     assert status == 422
     assert says in json.loads(body)["problem"]
 
@@ -140,32 +148,31 @@ def test_what_cannot_be_is_refused_with_a_sentence(server: PageServer, change: o
 )
 def test_other_sites_change_nothing(server: PageServer, headers: Mapping[str, str]) -> None:
     for path in ("changes", "changes/explain"):
-        status, body = post(f"{server.url}{path}", {"action": "remove", "query": "q0"}, **headers)
+        status, body = post(server, path, {"action": "remove", "query": "q0"}, **headers)
         assert (status, body) == (403, "changes are made from the page itself only")
 
 
 def test_the_page_itself_is_heeded_with_its_origin(server: PageServer) -> None:
-    origin = server.url.rstrip("/")
+    origin = server.url.partition("/?")[0]
     headers = {CHANGE_HEADER: "1", "Origin": origin}
-    assert post(f"{server.url}changes/explain", {"action": "remove", "query": "q0"}, **headers)[0] == 200
+    assert post(server, "changes/explain", {"action": "remove", "query": "q0"}, **headers)[0] == 200
 
 
-def test_beyond_loopback_changes_need_the_token(recorded: Recorded) -> None:
-    changes = Changes(RequestBox(str(recorded.path)), recorded.path)
-    with PageServer(str(recorded.path), host="0.0.0.0", changes=changes) as serving:
-        address, token = serving.url.replace("0.0.0.0", "127.0.0.1").split("?token=")
-        removal = {"action": "remove", "query": "q0"}
-        assert from_page(f"{address}changes/explain", removal)[0] == 403
-        assert from_page(f"{address}changes/explain?token={token}", removal)[0] == 403
-        headers = {"Cookie": f"streamshed_token={token}", CHANGE_HEADER: "1"}
-        assert post(f"{address}changes/explain", removal, **headers)[0] == 200
-        del headers[CHANGE_HEADER]
-        assert post(f"{address}changes/explain", removal, **headers)[0] == 403
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+def test_changes_need_the_token_also_on_loopback(recorded: Recorded, host: str) -> None:
+    removal = {"action": "remove", "query": "q0"}
+    with PageServer(str(recorded.path), host=host, changes=changes_of(recorded)) as serving:
+        token = serving.url.partition("?token=")[2]
+        assert from_page(serving, "changes/explain", removal)[0] == 200
+        assert post(serving, "changes/explain", removal)[0] == 403
+        for path, cookie in (("", ""), ("", f"{cookie_name(1)}={token}"), (f"?token={token}", "")):
+            status, body = from_page(serving, f"changes/explain{path}", removal, Cookie=cookie)
+            assert (status, "token" in body) == (403, True)
 
 
 def test_a_page_that_belongs_to_no_run_changes_nothing(recorded: Recorded) -> None:
     with PageServer(str(recorded.path)) as serving:
-        assert from_page(f"{serving.url}changes", {"action": "remove", "query": "q0"})[0] == 404
+        assert from_page(serving, "changes", {"action": "remove", "query": "q0"})[0] == 404
 
 
 def test_an_emptied_goal_has_its_default_again() -> None:

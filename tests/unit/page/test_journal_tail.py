@@ -68,11 +68,15 @@ def test_the_past_is_bounded_and_the_latest_row_is_whole() -> None:
 @pytest.mark.parametrize(
     ("changes", "state", "says"),
     [
-        ({}, "good", "In time: answers come 3.25 s after their rows. The load is 0.75 of what fits."),
+        (
+            {},
+            "good",
+            "In time: answers come 3.25 s after their rows, and the goal is 4 s. The load is 0.75 of what fits.",
+        ),
         ({"share": 0.25}, "shedding", "The load is 3 times what fits: 25 % of the work is done."),
         ({"kept_shares": {"a": 0.5, "b": 1.0}}, "shedding", "windows of 1 query are dropped."),
         ({"share": 0.5, "kept_shares": {"a": 0, "b": 0.1}}, "shedding", "done, and windows of 2 queries are dropped."),
-        ({"delay_seconds": 9.0, "share": 0.5}, "late", "Late: answers come 9 s after their rows, with a micro-batch"),
+        ({"delay_seconds": 9.0, "share": 0.5}, "late", "Late: answers come 9 s after their rows, but the goal is 4 s."),
         ({"budget_seconds": None}, "good", "In time"),
     ],
 )

@@ -14,11 +14,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from streamshed.errors import PortInUseError
+from streamshed.network.run.settings import Settings
+from streamshed.page.guard import cookie_name
 from streamshed.page.serving import PageServer
+from streamshed.spark.checkpoint.description import describe
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
@@ -77,6 +81,15 @@ def test_what_is_new_is_told_to_those_who_watch(server: PageServer, recorded: Re
     assert "network" not in news
 
 
+def test_visitors_are_let_go_when_it_closes(recorded: Recorded, capfd: pytest.CaptureFixture[str]) -> None:
+    with PageServer(str(recorded.path)) as serving:
+        events = urllib.request.urlopen(f"{serving.url}events", timeout=20)
+        assert events.readline() == b": hello\n"
+    with events:
+        assert events.read() == b"\n"
+    assert capfd.readouterr().err == ""
+
+
 def test_a_decision_is_told_as_the_journal_has_it(server: PageServer) -> None:
     status, body = get(f"{server.url}decisions/time/4")
     assert (status, json.loads(body)["explanation"]) == (200, "<b>4.8 s</b> of work for 1.6 s")
@@ -108,6 +121,16 @@ def test_what_if_is_answered_for_the_load_of_the_last_minute(server: PageServer)
     assert all(query["effective_sampling_rate"] < 1 for query in told[1]["queries"])
 
 
+def test_answers_are_late_by_the_goal_of_the_run(recorded: Recorded) -> None:
+    describe(Storage.at(str(recorded.path)), recorded.network, Settings(latency="3 seconds"))
+    with PageServer(str(recorded.path)) as serving:
+        get(f"{serving.url}nodes.json")  # reads how the network is run
+        told = shown(serving)
+    assert told["latency_goal_seconds"] == 3.0
+    assert told["headlines"]["time"]["state"] == "late"
+    assert "answers come 3.25 s after their rows, but the goal is 3 s." in told["headlines"]["time"]["sentence"]
+
+
 def test_what_cannot_be_is_told_as_a_sentence(server: PageServer) -> None:
     for query, says in (("load=0", "above 0"), ("load=x", "got 'x'"), ("load=1&policy=unifrom", "uniform")):
         status, body = get(f"{server.url}what-if.json?{query}")
@@ -121,6 +144,7 @@ def test_nodes_are_told_with_their_costs_and_their_past(server: PageServer, reco
     assert nodes.keys() == operators | {"q0", "q1", "q2"}
     assert sum(node["work_share"] for node in nodes.values()) == pytest.approx(1)
     assert nodes["ticks > filter value > 1"]["selectivity"] == 0.5
+    assert (nodes["ticks"]["rows_per_second"], nodes["ticks > filter value > 1"]["rows_per_second"]) == (1300.0, 650.0)
     past = json.loads(get(f"{server.url}past/time?node=q1")[1])
     assert [row["effective_sampling_rate"] for row in past] == [1, 1, 1, 0.25, 0.25]
     assert json.loads(get(f"{server.url}past/other?node=q1")[1]) == []
@@ -175,10 +199,10 @@ def test_beyond_loopback_the_address_has_a_token(recorded: Recorded) -> None:
         address = address.replace("0.0.0.0", "127.0.0.1")
         assert get(f"{address}shown.json")[0] == 403
         assert get(f"{address}?token=guessed")[0] == 403
-        assert get(f"{address}shown.json", Cookie=f"streamshed_token={token}")[0] == 200
+        assert get(f"{address}shown.json", Cookie=f"{cookie_name(urlsplit(address).port)}={token}")[0] == 200
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-        with opener.open(f"{address}?token={token}", timeout=20) as response:
-            assert response.url == address
+        with opener.open(f"{address}?token={token}&query=q1", timeout=20) as response:
+            assert response.url == f"{address}?query=q1"
             assert b"<title>streamshed" in response.read()
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from streamshed.cli.terminal.parameters import DURATION
-from streamshed.errors import InvalidNetworkError
 
 _CHECKPOINT = click.argument("checkpoint")
 _TIMEOUT = click.option(
@@ -143,8 +142,6 @@ def _box(checkpoint: str) -> Any:
 def _ask(checkpoint: str, edit: Callable[[str], str], timeout: int, *, explain: bool) -> None:
     box = _box(checkpoint)
     reply = box.ask(edit(box.running()), timeout_seconds=timeout / 1e6, explain=explain)
-    if reply.problem is not None:
-        raise InvalidNetworkError(reply.problem)
     if reply.explanation is not None:
         click.echo(reply.explanation)
         return

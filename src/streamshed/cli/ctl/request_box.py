@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from streamshed.cli.terminal.failure import RunFailedError, failure_text
-from streamshed.errors import SourceUnavailableError, StreamshedError
+from streamshed.errors import InvalidNetworkError, SourceUnavailableError, StreamshedError
 from streamshed.spark.checkpoint.storage import Storage
 
 _RUNNING, _REQUESTS, _REPLIES = "running.yaml", "requests", "replies"
@@ -104,11 +104,11 @@ class RequestBox:
         self,
         document: str,
         *,
-        timeout_seconds: float,
+        timeout_seconds: float = 60.0,
         explain: bool = False,
         sleep: Callable[[float], object] = time.sleep,
     ) -> Reply:
-        """Ask a run to go on with another document, and wait for what becomes of it.
+        """Ask a run to go on with another document, and wait until it does.
 
         Args:
             document: Its text.
@@ -117,6 +117,7 @@ class RequestBox:
             sleep: Waits for seconds.
 
         Raises:
+            InvalidNetworkError: The run refused it; the message says why.
             RunFailedError: Nobody answered in time; the request is withdrawn.
         """
         name = f"{_QUESTION if explain else ''}{uuid.uuid4().hex}"
@@ -133,4 +134,7 @@ class RequestBox:
             sleep(_LOOK_EVERY_SECONDS)
         replies.delete(name)
         fields: dict[str, Any] = json.loads(text)
-        return Reply(**fields)
+        reply = Reply(**fields)
+        if reply.problem is not None:
+            raise InvalidNetworkError(reply.problem)
+        return reply

@@ -18,7 +18,9 @@ export class Answers {
     this.section = section;
     this.query = null;
     this.answers = [];
+    this.gaps = [];
     this.plot = null;
+    this.plotted = null;
     const part = (name) => section.querySelector(`[data-part="${name}"]`);
     this.parts = Object.fromEntries(
       ["title", "facts", "aggregate", "group", "chart", "table", "empty"].map((name) => [name, part(name)]),
@@ -93,8 +95,7 @@ export class Answers {
         isGap(answer) ||
         (answer.aggregate === this.parts.aggregate.value && groupOf(answer) === this.parts.group.value),
     );
-    this.plot?.destroy();
-    this.plot = shown.some((answer) => Number.isFinite(answer.value)) ? this.chart(chart, shown) : null;
+    this.plotAnswers(chart, shown);
     const rows = shown.slice(-SHOWN).reverse();
     table.replaceChildren(
       tableOf(
@@ -122,14 +123,33 @@ export class Answers {
     );
   }
 
-  chart(place, shown) {
-    const isTimed = shown[0].window_end !== undefined;
+  // A chart is made anew only for other answers: what canvases leave behind is collected late.
+  plotAnswers(place, shown) {
+    this.gaps = shown.filter(isGap);
+    const isShown = shown.some((answer) => Number.isFinite(answer.value));
+    const plotted = isShown && [this.query.name, this.parts.aggregate.value, this.parts.group.value].join("\n");
+    if (isShown && plotted === this.plotted) {
+      this.plot.setData(this.columns(shown));
+      return;
+    }
+    this.forget();
+    if (!isShown) return;
+    this.plotted = plotted;
+    this.plot = this.chart(place, shown[0].window_end !== undefined, this.columns(shown));
+  }
+
+  forget() {
+    this.plot?.destroy();
+    this.plot = this.plotted = null;
+  }
+
+  columns(shown) {
     // Where a window is missing for some groups and this one has an answer, the answer counts.
     const at = new Map(shown.filter(isGap).map((gap) => [endOf(gap), gap]));
     for (const answer of shown) if (!isGap(answer)) at.set(endOf(answer), answer);
     const points = [...at.values()].sort((a, b) => endOf(a) - endOf(b));
     const column = (value) => points.map((answer) => (isGap(answer) ? null : finite(value(answer))));
-    const data = [
+    return [
       points.map(endOf),
       column((answer) => answer.upper),
       column((answer) => answer.lower),
@@ -137,6 +157,9 @@ export class Answers {
       column((answer) => (answer.exact ? answer.value : null)),
       column((answer) => (answer.exact ? null : answer.value)),
     ];
+  }
+
+  chart(place, isTimed, data) {
     const dots = (label, name) => {
       const points = { show: true, size: 7, stroke: color(name), fill: color(name) };
       return line(label, name, { width: 0, paths: () => null, points });
@@ -155,19 +178,19 @@ export class Answers {
         dots("exact", "good"),
         dots("estimated", "orange"),
       ],
-      hooks: { drawClear: [(plot) => this.shade(plot, shown.filter(isGap))] },
+      hooks: { drawClear: [(plot) => this.shade(plot)] },
     };
     return new uPlot(options, data, place);
   }
 
   // Windows that are missing, behind the lines; those of some groups only are lighter.
-  shade(plot, gaps) {
+  shade(plot) {
     const { ctx, bbox } = plot;
     ctx.save();
     ctx.beginPath();
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
-    for (const gap of gaps) {
+    for (const gap of this.gaps) {
       const start = plot.valToPos(gap.window_start ?? gap.window_from, "x", true);
       const width = plot.valToPos(endOf(gap), "x", true) - start;
       ctx.fillStyle = `${color("gray")}${gap.value_text ? "30" : "66"}`;

@@ -2,7 +2,7 @@
 
 import { ask, number, percent, seconds, tableOf } from "./texts.js";
 
-const GOALS = ["weight", "priority", "mode", "max_error", "max_gap", "gaps_by"];
+const GOALS = ["weight", "priority", "mode", "max_error", "max_gap", "gaps_by", "latency"];
 const NUMBERS = new Set(["weight", "priority"]);
 
 const post = (address, change) =>
@@ -126,9 +126,7 @@ export class Changes {
       const windows = Object.entries(done.first_windows).map(
         ([name, start]) => `${name}: ${start ? `its first whole window begins ${start}` : "all its windows are whole"}`,
       );
-      const said = done.problem
-        ? `Refused: ${done.problem}`
-        : ["Done, with a pause of", seconds(done.pause_seconds) + ".", ...windows].join(" ");
+      const said = ["Done, with a pause of", seconds(done.pause_seconds) + ".", ...windows].join(" ");
       this.parts.explanation.replaceChildren(paragraph(said));
     } catch (error) {
       this.parts.explanation.replaceChildren(paragraph(`Not done: ${error.message}`));

@@ -7,7 +7,7 @@ const PANELS = [
     title: "Delay of answers, seconds",
     series: [
       ["delay", "late", (row) => row.delay_seconds],
-      ["two triggers", "gray", (row) => 2 * row.trigger_interval_seconds, [6, 4]],
+      ["goal", "gray", (row, goal) => goal ?? 2 * row.trigger_interval_seconds, [6, 4]],
     ],
   },
   {
@@ -43,11 +43,11 @@ export class Charts {
     new ResizeObserver(() => this.resize()).observe(place);
   }
 
-  show(figures) {
+  show(figures, goal) {
     this.plots ??= PANELS.map((panel) => this.plot(panel));
     const times = figures.map((row) => row.started_at_seconds);
     PANELS.forEach((panel, number) => {
-      const values = panel.series.map(([, , value]) => figures.map((row) => value(row) ?? null));
+      const values = panel.series.map(([, , value]) => figures.map((row) => value(row, goal) ?? null));
       this.plots[number].setData([times, ...values]);
     });
   }

@@ -1,11 +1,11 @@
 // The network as a graph in columns: a node stands right of its inputs. Laid out once for each network.
 
-import { percent, seconds } from "./texts.js";
+import { bytes, number, percent, seconds } from "./texts.js";
 
 const NS = "http://www.w3.org/2000/svg";
 const WIDTH = 250,
   HEIGHT = 46,
-  GAP_X = 70,
+  GAP_X = 90,
   GAP_Y = 12,
   LETTERS = 36,
   MARGIN = 300;
@@ -92,21 +92,34 @@ function draw(container, network, onChoose) {
     box.addEventListener("click", () => onChoose(place));
     box.addEventListener("keydown", (event) => event.key === "Enter" && onChoose(place));
     const rate = make("text", { class: "rate", x: x - 44, y: y + HEIGHT / 2 - 4 });
-    svg.append(...arrows, box, rate);
-    parts.push({ place, y, arrows, box, rate, cost, load, kept: "", costs: "" });
+    const flow = make("text", { class: "cost flow", x: x + WIDTH + 4, y: y + HEIGHT / 2 + 13 });
+    svg.append(...arrows, box, rate, flow);
+    parts.push({ place, y, arrows, box, rate, cost, load, flow, kept: "", costs: "", passed: "" });
   }
   container.replaceChildren(svg);
   return parts;
 }
 
-// The clock of a node: that of the queries that rest on it.
-export function clockOf(place, network, latest) {
-  const above = new Map(network.nodes.map((node) => [node.id, [...(node.input ? [node.input] : []), ...node.joins]]));
-  const restsOn = (id) => id === place.key || (above.get(id) ?? []).some(restsOn);
-  const query = network.queries.find((one) => `query ${one.name}` === place.key || restsOn(one.node));
+// By key of a node, the clock of the queries that rest on it.
+function clocksOf(network, latest) {
+  const nodes = new Map(network.nodes.map((node) => [node.id, node]));
   const clocks = Object.entries(latest);
-  return (clocks.find(([, row]) => query && query.name in (row.effective_sampling_rates ?? {})) ?? clocks[0])[0];
+  const clockOf = new Map();
+  const mark = (id, clock) => {
+    if (clockOf.has(id)) return;
+    clockOf.set(id, clock);
+    const { input, joins } = nodes.get(id);
+    [...(input ? [input] : []), ...joins].forEach((above) => mark(above, clock));
+  };
+  for (const query of network.queries) {
+    const [clock] = clocks.find(([, row]) => query.name in (row.effective_sampling_rates ?? {})) ?? clocks[0];
+    clockOf.set(`query ${query.name}`, clock);
+    mark(query.node, clock);
+  }
+  return clockOf;
 }
+
+const holdsState = (place) => place.kind === "aggregate" || place.inputs.length > 1;
 
 // Only what is in sight is painted anew: of a thousand queries that is a small part.
 export class NetworkView {
@@ -117,6 +130,9 @@ export class NetworkView {
     this.parts = [];
     this.shares = {};
     this.costs = new Map();
+    this.latest = {};
+    this.clocks = new Map();
+    this.holders = new Map();
     container.addEventListener("scroll", () => requestAnimationFrame(() => this.paint()), { passive: true });
   }
 
@@ -128,6 +144,14 @@ export class NetworkView {
     if (this.network !== network) {
       this.network = network;
       this.parts = draw(this.container, network, this.onChoose);
+      this.places = new Map(this.parts.map(({ place }) => [place.key, place]));
+    }
+    this.latest = latest;
+    this.clocks = clocksOf(network, latest);
+    this.holders = new Map();
+    for (const { place } of this.parts.filter((part) => holdsState(part.place))) {
+      const clock = this.clockOf(place);
+      this.holders.set(clock, 1 + (this.holders.get(clock) ?? 0));
     }
     const rows = Object.values(latest);
     this.shares = Object.assign(
@@ -149,22 +173,53 @@ export class NetworkView {
     for (const part of this.parts) if (part.y > top && part.y < bottom) this.paintPart(part);
   }
 
-  // The share that is kept before a node, what a row costs it, and a bar for its part of all work.
+  clockOf(place) {
+    return this.clocks.get(place.key) ?? Object.keys(this.latest)[0];
+  }
+
+  // What a node holds, as far as the journal tells: the windows of a join by themselves, all else of a clock together.
+  held(place) {
+    if (!holdsState(place)) return null;
+    const clock = this.clockOf(place);
+    const row = this.latest[clock];
+    const join = row.joins?.[place.address];
+    if (join) return { rows: join.stored_rows, bytes: join.stored_bytes, others: 0 };
+    return { rows: row.state_rows, bytes: row.state_bytes, others: this.holders.get(clock) - 1 };
+  }
+
+  // Which share of all rows gets past the samplers up to a node.
+  admitted(place) {
+    const above = place.inputs.length === 1 ? this.admitted(this.places.get(place.inputs[0])) : 1;
+    return above * (this.shares[place.address] ?? 1);
+  }
+
+  // The share that is kept before a node, what it costs and holds, a bar for its part of all work, and what it passes on.
   paintPart(part) {
     const { place, arrows, box, rate, cost, load } = part;
     const share = this.shares[place.address] ?? 1;
     const known = this.costs.get(place.address);
     const work = known?.work_share ? `, ${percent(known.work_share)} of the work` : "";
     const kept = share < 1 ? `${(100 * share).toPrecision(3)} %` : "";
-    const costs = known?.seconds_per_row === undefined ? "" : `${seconds(known.seconds_per_row)} a row${work}`;
-    if (part.kept !== kept) {
-      part.kept = rate.textContent = kept;
+    const held = this.held(place);
+    const costs = [
+      known?.seconds_per_row === undefined ? "" : `${seconds(known.seconds_per_row)} a row${work}`,
+      held?.bytes ? `holds ${bytes(held.bytes)}${held.others ? ` with ${held.others} others` : ""}` : "",
+    ];
+    const passed = known?.rows_per_second;
+    this.paintText(part, "passed", part.flow, passed ? `${number(passed * this.admitted(place))}/s` : "");
+    if (this.paintText(part, "kept", rate, kept)) {
       box.setAttribute("class", kept ? `${place.kind} shed` : place.kind);
       arrows.forEach((arrow) => arrow.setAttribute("class", kept ? "shed" : ""));
     }
-    if (part.costs !== costs) {
-      part.costs = cost.textContent = costs;
+    if (this.paintText(part, "costs", cost, costs.filter(Boolean).join(", "))) {
       load.setAttribute("width", (WIDTH - 2) * Math.min(known?.work_share ?? 0, 1));
     }
+  }
+
+  // Tells whether it was another text before.
+  paintText(part, name, element, text) {
+    if (part[name] === text) return false;
+    part[name] = element.textContent = text;
+    return true;
   }
 }

@@ -1,7 +1,7 @@
 // One node of the network: what it costs, and its last five minutes.
 
 import { along, axes, fromZero, line, width } from "./plots.js";
-import { ask, number, percent, seconds } from "./texts.js";
+import { ask, bytes, number, percent, seconds } from "./texts.js";
 
 // Of each chart: title, its lines by label, color and value; shown where any row has a value.
 const CHARTS = [
@@ -15,8 +15,13 @@ const CHARTS = [
   ],
   ["Expected error, percent", [["standard error", "orange", (row) => 100 * row.expected_error]]],
   ["Rows per second of its clock", [["came", "blue", (row) => row.offered_rows_per_second]]],
-  ["State of its clock, MB", [["state", "gray", (row) => row.state_bytes / 1e6]]],
 ];
+const STATE = ["State, MB", [["state", "gray", (row) => row.state_bytes / 1e6]]];
+
+function heldText(held) {
+  const together = held.others ? `, together with ${held.others} other nodes of its clock: they are not told apart` : "";
+  return `${number(held.rows)} rows or groups, ${bytes(held.bytes)}${together}`;
+}
 
 export class NodeView {
   constructor(dialog) {
@@ -30,16 +35,16 @@ export class NodeView {
     this.plots = [];
   }
 
-  async open(place, clock, costs, latest) {
+  async open(place, clock, present) {
     this.forget();
     this.dialog.querySelector("h3").textContent = place.label;
-    this.dialog.querySelector("dl").replaceChildren(...this.facts(place, costs, latest));
+    this.dialog.querySelector("dl").replaceChildren(...this.facts(place, present));
     const charts = this.dialog.querySelector(".charts");
     charts.replaceChildren();
     this.dialog.showModal();
     const past = await ask(`past/${encodeURIComponent(clock)}?node=${encodeURIComponent(place.address)}`);
     const times = past.map((row) => row.started_at_seconds);
-    for (const [title, lines] of CHARTS) {
+    for (const [title, lines] of present.held ? [...CHARTS, STATE] : CHARTS) {
       const values = lines.map(([, , value]) => past.map((row) => (Number.isFinite(value(row)) ? value(row) : null)));
       const shown = lines.filter((_, number) => values[number].some((value) => value !== null));
       if (shown.length)
@@ -52,7 +57,7 @@ export class NodeView {
     }
   }
 
-  facts(place, costs, latest) {
+  facts(place, { costs, share, held }) {
     const facts = [
       ["kind", place.kind],
       ["address", place.address],
@@ -66,10 +71,10 @@ export class NodeView {
             : "its part of what was measured of all",
       ],
       ["rows passed on", percent(costs?.selectivity)],
-      ["rows per second, usual", number(costs?.rows_per_second)],
+      ["passed on, if all were kept", costs?.rows_per_second ? `${number(costs.rows_per_second)} rows/s` : ""],
       ["of all work that can be shed", percent(costs?.work_share)],
-      ["sampler before it keeps", percent(latest.samplers?.[place.address])],
-      ["state of its clock", `${number(latest.state_rows ?? 0)} groups, ${number((latest.state_bytes ?? 0) / 1e6)} MB`],
+      ["sampler before it keeps", percent(share)],
+      ["holds", held ? heldText(held) : "nothing"],
     ];
     return facts
       .filter(([, said]) => said)

@@ -4,7 +4,7 @@ import { Answers } from "./answers.js";
 import { Changes } from "./changes.js";
 import { Charts } from "./charts.js";
 import { Decisions } from "./decisions.js";
-import { NetworkView, clockOf } from "./network.js";
+import { NetworkView } from "./network.js";
 import { NodeView } from "./node.js";
 import { Queries } from "./queries.js";
 import { ask } from "./texts.js";
@@ -39,7 +39,7 @@ function draw() {
   const headline = state.headlines[clock];
   element("headline").textContent = headline.sentence;
   element("headline").className = headline.state;
-  charts.show(figures);
+  charts.show(figures, state.latency_goal_seconds);
   networkView.show(state.network, state.latest);
   queries.show(state.network, ofAllClocks(latest), state.answered, state.bound_factor);
   decisions.show(clock, figures);
@@ -80,9 +80,10 @@ function choose(name) {
 
 function chooseNode(place) {
   if (place.kind === "query") choose(place.address);
-  const clock = clockOf(place, state.network, state.latest);
+  const clock = networkView.clockOf(place);
   const costs = networkView.costs.get(place.address);
-  nodeView.open(place, clock, costs, state.latest[clock]).catch((error) => say(error.message));
+  const share = state.latest[clock].samplers?.[place.address];
+  nodeView.open(place, clock, { costs, share, held: networkView.held(place) }).catch((error) => say(error.message));
 }
 
 function closeAnswers() {
@@ -105,6 +106,7 @@ function take(news) {
   Object.assign(state.latest, news.latest);
   Object.assign(state.headlines, news.headlines);
   Object.assign(state.answered, news.answered);
+  state.latency_goal_seconds = news.latency_goal_seconds;
   if (news.network) state.network = news.network;
   const isGone = news.network && answers.query && !news.network.queries.some(({ name }) => name === answers.query.name);
   if (isGone) closeAnswers();
@@ -204,6 +206,7 @@ document.addEventListener("keydown", (event) => {
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   charts.forget();
+  answers.forget();
   if (answers.query) answers.draw();
   drawSoon();
 });

@@ -3,19 +3,32 @@
 export const percent = (share) =>
   share === undefined || share === null ? "" : `${Number((100 * share).toPrecision(3))} %`;
 
+// Formats are dear to make, and hold memory that is no part of the heap: one for each number of digits.
+const formats = new Map();
+
+function formatOf(digits) {
+  if (!formats.has(digits)) formats.set(digits, new Intl.NumberFormat("en", { maximumSignificantDigits: digits }));
+  return formats.get(digits);
+}
+
 export const number = (value, digits = 3) =>
-  value === undefined || value === null || typeof value === "string"
-    ? (value ?? "")
-    : value.toLocaleString("en", { maximumSignificantDigits: digits });
+  value === undefined || value === null || typeof value === "string" ? (value ?? "") : formatOf(digits).format(value);
 
 export const plain = (value) => String(value ?? "");
 
-export const time = (seconds) => new Date(1000 * seconds).toLocaleTimeString();
+const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+
+export const time = (seconds) => timeOfDay.format(1000 * seconds);
 
 export function seconds(value) {
   if (value === undefined || value === null) return "";
   if (value < 1e-3) return `${number(1e6 * value)} µs`;
   return value < 1 ? `${number(1e3 * value)} ms` : `${number(value)} s`;
+}
+
+export function bytes(value) {
+  if (value < 1e6) return `${number(value / 1e3)} kB`;
+  return value < 1e9 ? `${number(value / 1e6)} MB` : `${number(value / 1e9)} GB`;
 }
 
 export function cell(text, name) {
@@ -49,7 +62,8 @@ export function tableOf(columns, rows) {
 // What cannot be done is said by the server in a sentence, which is thrown.
 export async function ask(address, options) {
   const answer = await fetch(address, options);
-  const said = await answer.json().catch(() => ({ problem: `the server answers ${answer.status}` }));
-  if (!answer.ok) throw new Error(said?.problem ?? `the server answers ${answer.status}`);
-  return said;
+  if (answer.ok) return answer.json();
+  const text = await answer.text();
+  const isJson = answer.headers.get("content-type") === "application/json";
+  throw new Error((isJson ? JSON.parse(text).problem : text) || `the server answers ${answer.status}`);
 }

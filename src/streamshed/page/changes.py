@@ -67,12 +67,17 @@ class Changes:
 
     Args:
         running: Returns the document that runs.
-        hand_over: Goes on with another document; returns when the run does, or raises a `StreamshedError`.
+        hand_over: Given how to edit the document that runs, goes on with what comes of it; returns when the run does,
+            or raises a `StreamshedError`. It may edit more than once, where others change what runs meanwhile.
         folder: Where relative paths in documents begin.
     """
 
     def __init__(
-        self, running: Callable[[], str], hand_over: Callable[[str], Changed], *, folder: Path = Path()
+        self,
+        running: Callable[[], str],
+        hand_over: Callable[[Callable[[str], str]], Changed],
+        *,
+        folder: Path = Path(),
     ) -> None:
         self._running, self._hand_over, self._folder = running, hand_over, folder
 
@@ -104,7 +109,7 @@ class Changes:
         Raises:
             StreamshedError: It cannot be made, or the run refused it, or did not answer in time.
         """
-        changed = self._hand_over(edited(self._running(), change))
+        changed = self._hand_over(lambda document: edited(document, change))
         windows = {name: None if start is None else str(start) for name, start in changed.first_windows.items()}
         return {"pause_seconds": changed.pause_seconds, "first_windows": windows}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from importlib import import_module
 from types import TracebackType
@@ -120,7 +120,7 @@ class Run:
             UnsheddableQueryError: The policy cannot answer one, and `unscalable` is "refuse".
             StreamshedError: They could not begin. Whatever is raised, all runs as before.
         """
-        return self.hand_over(self._network.with_queries(*queries))
+        return self._go_on(lambda network: network.with_queries(*queries))
 
     def remove(self, *names: str) -> HandOver:
         """Ask some queries no longer; their open windows are not answered.
@@ -132,7 +132,7 @@ class Run:
             InvalidNetworkError: There is no query of a name, or none would be left.
             StreamshedError: As for `add`.
         """
-        return self.hand_over(self._network.without_queries(*names))
+        return self._go_on(lambda network: network.without_queries(*names))
 
     def change(self, name: str, **goals: Any) -> HandOver:
         """Give a query other goals from here on; what it asks stays, and its windows go on.
@@ -146,9 +146,8 @@ class Run:
             InvalidNetworkError: There is no such query or goal, or a goal cannot be.
             StreamshedError: As for `add`.
         """
-        return self.hand_over(self._network.with_goals(name, **goals))
+        return self._go_on(lambda network: network.with_goals(name, **goals))
 
-    @without_call_sites()
     def hand_over(self, network: QueryNetwork) -> HandOver:
         """Run another network over the same streams from here on, under the same checkpoint.
 
@@ -162,9 +161,15 @@ class Run:
         Raises:
             StreamshedError: As for `add`.
         """
+        return self._go_on(lambda _network: network)
+
+    @without_call_sites()
+    def _go_on(self, edit: Callable[[QueryNetwork], QueryNetwork]) -> HandOver:
+        """Hand over to what is made of the network that runs; of two changes at a time none undoes the other."""
         with self._changing:
             if self._is_closed or self._given_up is not None or self.exception is not None:
                 raise RunEndedError("the run has ended: start the other network instead") from self.exception
+            network = edit(self._network)
             drafts = self._starter.drafts(network, self._running.by_clock)
             pauses = [self._starter.hand_over(self._running, draft) for draft in drafts.values()]
             before, self._network = self._network, network
@@ -245,9 +250,11 @@ class Run:
         # Who runs a network without its page needs no server of pages.
         serving, changes = (import_module(f"streamshed.page.{name}") for name in ("serving", "changes"))
 
-        def go_on(document: str) -> HandOver:
+        def go_on(edit: Callable[[str], str]) -> HandOver:
             checker = parser_of(self._starter.spark)
-            return self.hand_over(parse_network(document, expression_checker=checker).network)
+            return self._go_on(
+                lambda network: parse_network(edit(network_to_document(network)), expression_checker=checker).network
+            )
 
         changing = changes.Changes(lambda: network_to_document(self._network), go_on)
         page: PageServer = serving.PageServer(checkpoint, host=host, port=port, changes=changing)

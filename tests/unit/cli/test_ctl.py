@@ -218,3 +218,21 @@ def test_a_document_in_sql_is_applied_as_the_equal_one_in_yaml(tmp_path: Path) -
     with serving(tmp_path / "checkpoint", hand_over):
         assert ctl("apply", tmp_path / "checkpoint", file)[0] == 0
     assert parse_network(applied[0]).network == parse_network(RUNNING).network
+
+
+def test_of_two_changes_at_a_time_none_undoes_the_other(tmp_path: Path) -> None:
+    """The second was made of the document that ran before the first was done."""
+    more = tmp_path / "more.yaml"
+    more.write_text(FRAGMENT)
+    box, arguments = RequestBox(str(tmp_path)), [("add", tmp_path, more), ("change", tmp_path, "n", "--weight", 5)]
+    box.begin(RUNNING)
+    threads = [threading.Thread(target=ctl, args=of_command) for of_command in arguments]
+    for thread in threads:
+        thread.start()
+    while len(list(tmp_path.glob("ctl/requests/*"))) < len(threads):
+        time.sleep(0.01)
+    while any(thread.is_alive() for thread in threads):
+        box.serve(lambda _: Reply(), never)
+        time.sleep(0.01)
+    network = parse_network(box.running()).network
+    assert ([query.name for query in network.queries], network.query("n").weight) == (["n", "m"], 5)

@@ -140,8 +140,7 @@ def _box(checkpoint: str) -> Any:
 
 
 def _ask(checkpoint: str, edit: Callable[[str], str], timeout: int, *, explain: bool) -> None:
-    box = _box(checkpoint)
-    reply = box.ask(edit(box.running()), timeout_seconds=timeout / 1e6, explain=explain)
+    reply = _box(checkpoint).ask(edit, timeout_seconds=timeout / 1e6, explain=explain)
     if reply.explanation is not None:
         click.echo(reply.explanation)
         return

@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 from streamshed.cli.terminal.failure import RunFailedError, failure_text
@@ -27,16 +28,33 @@ class Reply:
         pause_seconds: How long no micro-batch could begin.
         first_windows: By query that came, when its first whole window begins, as text; None: all its windows are whole.
         explanation: What it would cost, where nothing else was asked.
+        is_outdated: Whether another document ran by then than the one that was edited.
     """
 
     problem: str | None = None
     pause_seconds: float = 0.0
     first_windows: Mapping[str, str | None] = field(default_factory=dict)
     explanation: str | None = None
+    is_outdated: bool = False
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A document that a run is to go on with.
+
+    Attributes:
+        edited: The digest of the document that was edited.
+        document: What came of it.
+    """
+
+    edited: str
+    document: str
 
 
 class RequestBox:
     """Where documents are left that a run is to go on with, and what became of them.
+
+    Of requests that come at the same time none undoes another: each is made of what runs when its turn has come.
 
     Args:
         checkpoint: The checkpoint of the run.
@@ -69,19 +87,23 @@ class RequestBox:
             return
         requests, replies = self._folder.below(_REQUESTS), self._folder.below(_REPLIES)
         for name in requests.names():
-            document = requests.read_text(name)
-            if document is None:  # withdrawn
+            text = requests.read_text(name)
+            if text is None:  # withdrawn
                 continue
             is_question = name.startswith(_QUESTION)
             try:
-                reply = explain(document) if is_question else hand_over(document)
+                request = _Request(**json.loads(text))
+                if request.edited != _digest(self.running()):
+                    reply = Reply(is_outdated=True)
+                elif is_question:
+                    reply = explain(request.document)
+                else:
+                    reply = hand_over(request.document)
+                    self._folder.write_text(_RUNNING, request.document)
             except StreamshedError as error:
                 reply = Reply(problem=str(error))
             except Exception as error:  # noqa: BLE001 - whatever it is, who asked is told, and the run goes on or says why
                 reply = Reply(problem=failure_text(error))
-            else:
-                if not is_question:
-                    self._folder.write_text(_RUNNING, document)
             replies.write_text(name, json.dumps(asdict(reply)))
             requests.delete(name)
         self._looked_at = time.monotonic()
@@ -100,41 +122,46 @@ class RequestBox:
             )
         return text
 
-    def ask(
-        self,
-        document: str,
-        *,
-        timeout_seconds: float = 60.0,
-        explain: bool = False,
-        sleep: Callable[[float], object] = time.sleep,
-    ) -> Reply:
+    def ask(self, edit: Callable[[str], str], *, timeout_seconds: float = 60.0, explain: bool = False) -> Reply:
         """Ask a run to go on with another document, and wait until it does.
 
         Args:
-            document: Its text.
+            edit: Makes it of the document that runs; again where that has changed before the run has come to it.
             timeout_seconds: How long to wait.
             explain: Ask only what that would cost.
-            sleep: Waits for seconds.
 
         Raises:
             InvalidNetworkError: The run refused it; the message says why.
             RunFailedError: Nobody answered in time; the request is withdrawn.
         """
-        name = f"{_QUESTION if explain else ''}{uuid.uuid4().hex}"
-        requests, replies = self._folder.below(_REQUESTS), self._folder.below(_REPLIES)
-        requests.write_text(name, document)
         deadline = time.monotonic() + timeout_seconds
-        while (text := replies.read_text(name)) is None:
-            if time.monotonic() > deadline:
-                requests.delete(name)
+        while True:
+            running = self.running()
+            reply = self._answered(_Request(_digest(running), edit(running)), deadline, explain=explain)
+            if reply is None:
                 raise RunFailedError(
                     f"the run did not answer within {timeout_seconds:g} s: has it died, or is a micro-batch that long?"
                     " The request is withdrawn"
                 )
-            sleep(_LOOK_EVERY_SECONDS)
+            if reply.problem is not None:
+                raise InvalidNetworkError(reply.problem)
+            if not reply.is_outdated:
+                return reply
+
+    def _answered(self, request: _Request, deadline: float, *, explain: bool) -> Reply | None:
+        """Leave a request, and wait for the reply; None: there is none in time, and the request is withdrawn."""
+        name = f"{_QUESTION if explain else ''}{uuid.uuid4().hex}"
+        requests, replies = self._folder.below(_REQUESTS), self._folder.below(_REPLIES)
+        requests.write_text(name, json.dumps(asdict(request)))
+        while (text := replies.read_text(name)) is None:
+            if time.monotonic() > deadline:
+                requests.delete(name)
+                return None
+            time.sleep(_LOOK_EVERY_SECONDS)
         replies.delete(name)
         fields: dict[str, Any] = json.loads(text)
-        reply = Reply(**fields)
-        if reply.problem is not None:
-            raise InvalidNetworkError(reply.problem)
-        return reply
+        return Reply(**fields)
+
+
+def _digest(document: str) -> str:
+    return blake2b(document.encode(), digest_size=16).hexdigest()

@@ -1,3 +1,4 @@
+import os
 import shutil
 import subprocess
 
@@ -19,3 +20,9 @@ def test_benchmarks_replay_the_trace_that_was_named() -> None:
 
 def test_without_one_they_make_their_own() -> None:
     assert "bench $name --json" in commands_of("bench")
+
+
+def test_scripts_can_be_run_as_the_documents_run_them() -> None:
+    scripts = [path for path in (ROOT / "scripts").iterdir() if path.is_file() and path.read_bytes().startswith(b"#!")]
+    assert scripts
+    assert [path.name for path in scripts if not os.access(path, os.X_OK)] == []

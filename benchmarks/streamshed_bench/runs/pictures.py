@@ -269,6 +269,31 @@ def draw_latency(path: Path, *, parts: Mapping[str, Mapping[str, float]], times:
     write_png(figure, path)
 
 
+def draw_changes(path: Path, *, pauses: Mapping[int, Sequence[float]], trigger_seconds: float) -> None:
+    """Draw how long a run paused for each change of its queries.
+
+    Args:
+        path: The file.
+        pauses: Seconds of each change, by number of queries.
+        trigger_seconds: The trigger interval, which a pause should not exceed.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((7.0, 2.6), "A query comes, or goes, while others run")
+    axes = figure.subplots()
+    for place, query_count in enumerate(pauses):
+        of_count = pauses[query_count]
+        axes.plot(of_count, [place] * len(of_count), "|", color=_BLUE, markersize=16, markeredgewidth=1.5)
+    axes.axvline(trigger_seconds, color=_RED, linewidth=1, linestyle="--", label="trigger interval")
+    axes.set_yticks(range(len(pauses)), [f"{query_count} queries" for query_count in pauses])
+    axes.set_ylim(len(pauses) - 0.5, -0.5)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("pause in seconds; a line for each change")
+    axes.legend(fontsize=8, frameon=False)
+    write_png(figure, path)
+
+
 def _over_sampling_rates(values: Mapping[tuple[str, float], float], title: str, *, level: float) -> tuple[Figure, Axes]:
     figure = _figure((7.0, 4.5), title)
     axes = figure.subplots()

@@ -32,7 +32,13 @@ def launch_java(settings: SparkConf | None = None) -> Any:
     try:
         return launch(settings, popen_kwargs={"stderr": subprocess.DEVNULL})
     except (PySparkRuntimeError, OSError) as error:
-        raise JavaUnavailableError(f"Java cannot be started: {error}") from error
+        raise JavaUnavailableError(f"Java cannot be started: {error}{_hint(settings)}") from error
+
+
+def _hint(settings: SparkConf | None) -> str:
+    """Java also ends at its start where connectors cannot be fetched, and says so to nobody."""
+    packages = None if settings is None else settings.get("spark.jars.packages", "")
+    return f"; could {packages} not be fetched? --jars names jars that are here" if packages else ""
 
 
 def start_quietly(*, memory: str, options: Mapping[str, str] = MappingProxyType({})) -> None:

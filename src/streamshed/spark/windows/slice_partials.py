@@ -16,7 +16,8 @@ SLICE_KEY = ("closes", "class_id", "slice_start", "mask", "sampling_codes", "key
 """The state key: when the group closes, what the rows are, and at which rates they were sampled.
 
 Rows that came late close with the slice they have traveled in, others with their own. None of it is ever null, see
-`state_key`; the codes are empty where nothing was shed.
+`state_key`; the codes are empty where nothing was shed. Spark has to see that none is, whatever the queries are: it
+refuses state whose key may be null where it could not before.
 """
 
 _LOW_BITS = 0xFFFFFFFF
@@ -44,7 +45,11 @@ def slice_partials(
         least/greatest of each carriage, sketches.
     """
     closes = closing_time(F.col("close_end"), "closes")
-    keys = {**held(F.col("key_long"), F.col("key_text")), "sampling_codes": F.coalesce("sampling_codes", F.lit(""))}
+    keys = {
+        **{name: F.coalesce(name, F.lit(0).cast("bigint")) for name in ("class_id", "slice_start", "mask")},
+        "sampling_codes": F.coalesce("sampling_codes", F.lit("")),
+        **held(F.col("key_long"), F.col("key_text")),
+    }
     others = [name for name in rows.columns if name not in {"close_end", *keys}]
     keyed = rows.select(closes, *[column.alias(name) for name, column in keys.items()], *others)
     sums = SUMS in rows.columns

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-import pytest
 from psycopg.rows import dict_row
+
+from tests.lacking import lacking
 
 _BINARIES = (
     "/usr/lib/postgresql/*/bin",
@@ -86,13 +87,13 @@ class PostgresServer:
 
 def postgres_binaries() -> Path:
     """Return where the programs of the latest Postgres are; where there are none the test is skipped."""
-    for pattern in _BINARIES:
-        for folder in sorted(Path("/").glob(pattern.lstrip("/")), reverse=True):
-            if (folder / "initdb").exists():
-                return folder
-    pytest.skip(
-        "a test with a real server of Postgres: its programs are not there (Debian: apt-get install postgresql)"
-    )
+    folders = [folder for pattern in _BINARIES for folder in sorted(Path("/").glob(pattern.lstrip("/")), reverse=True)]
+    with_programs = [folder for folder in folders if (folder / "initdb").exists()]
+    if not with_programs:
+        lacking(
+            "a test with a real server of Postgres: its programs are not there (Debian: apt-get install postgresql)"
+        )
+    return with_programs[0]
 
 
 @contextmanager

@@ -9,18 +9,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
+
+from tests.lacking import lacking
 
 _SCRIPTS = Path(__file__).parents[3] / "scripts"
 _UNAVAILABLE = 69
 
 
 def script(name: str, *arguments: str) -> str:
-    """Run a script, and return what it prints; without Maven the test is skipped."""
+    """Run a script, and return what it prints; without Maven the test lacks it."""
     done = subprocess.run(["bash", str(_SCRIPTS / name), *arguments], capture_output=True, text=True, check=False)
     if done.returncode == _UNAVAILABLE:
-        pytest.skip(f"a test with a real broker: {done.stderr.strip()}")
+        lacking(f"a test with a real broker: {done.stderr.strip()}")
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.lacking import lacking
 
 _PATIENCE_SECONDS = 60
 
@@ -44,7 +44,7 @@ class RealPrometheus:
 def needs(program: str) -> str:
     path = shutil.which(program)
     if path is None:
-        pytest.skip(f"{program} is not installed: Debian's package prometheus has it")
+        lacking(f"{program} is not installed: Debian's package prometheus has it")
     return path
 
 

@@ -14,6 +14,7 @@ from streamshed.network.document.document import network_to_document
 from streamshed.page.serving import PageServer
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.loop.history import History
+from tests.lacking import lacking
 from tests.unit.page.recorded import Recorded, row
 from tests.unit.page.test_changes import ADDED, changes_of, served
 
@@ -29,7 +30,7 @@ NAME = """(control) => {
 def browser() -> Iterator[Browser]:
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
-        pytest.skip("there is no browser: Debian's package chromium is")
+        lacking("there is no browser: Debian's package chromium is")
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         yield launched

@@ -26,6 +26,7 @@ from streamshed.spark.checkpoint.description import describe
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
+from tests.lacking import lacking
 from tests.unit.page.recorded import Recorded
 
 
@@ -229,7 +230,7 @@ def test_a_port_in_use_is_told(recorded: Recorded) -> None:
 def test_a_browser_shows_it(server: PageServer) -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
-        pytest.skip("there is no browser: Debian's package chromium is")
+        lacking("there is no browser: Debian's package chromium is")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", "--dump-dom"]
     command = [browser, *options, f"{server.url}?still&query=q1&load=50"]
     page = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout

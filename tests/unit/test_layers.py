@@ -90,7 +90,8 @@ def write_package(folder: Path, *, sources: Mapping[str, str]) -> None:
     ):
         (package / name).mkdir(parents=True, exist_ok=True)
         (package / name / "__init__.py").touch()
-    (package / "errors.py").touch()
+    for module in ("errors.py", "closing.py"):
+        (package / module).touch()
     (folder / "streamshed_bench").mkdir()
     (folder / "streamshed_bench" / "__init__.py").touch()
     for path, source in sources.items():

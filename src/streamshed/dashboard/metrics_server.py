@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from streamshed.closing import Closable
 from streamshed.dashboard.following import Follower, Reporting
 from streamshed.dashboard.metrics import METRICS, MetricKind
 from streamshed.dashboard.run_history import RunHistory
 from streamshed.errors import MissingExtraError, PortInUseError
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from streamshed.spark.loop.run_status import RunStatus
 
 
-class MetricsServer:
+class MetricsServer(Closable):
     """Serves the metrics of a run at `/metrics` until it is closed; use it as a context manager.
 
     Args:
@@ -78,14 +77,6 @@ class MetricsServer:
         self._server.server_close()
         self._thread.join()
         self._follower.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _take(self, status: RunStatus) -> None:
         self._history = self._history.after(status)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from streamshed.closing import Closable
 from streamshed.dashboard.following import Follower, Reporting
 from streamshed.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from opentelemetry.trace import TracerProvider
     from opentelemetry.util.types import AttributeValue
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 _PREFIX = "streamshed."
 
 
-class RunTraces:
+class RunTraces(Closable):
     """Tells OpenTelemetry one span per finished micro-batch, with one for each of its steps, until it is closed.
 
     Use it as a context manager. Spans are made when a micro-batch has finished, with the times that Spark reports: it
@@ -44,14 +43,6 @@ class RunTraces:
     def close(self) -> None:
         """Tell what has finished meanwhile, and nothing more."""
         self._follower.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _tell(self, status: RunStatus) -> None:
         begin = _nanoseconds(status.started_at_seconds)

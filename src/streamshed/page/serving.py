@@ -7,14 +7,13 @@ import secrets
 import socket
 import threading
 from html import escape
-from types import TracebackType
-from typing import Self
 
+from streamshed.closing import Closable
 from streamshed.errors import MissingExtraError, PortInUseError
 from streamshed.page.changes import Changes
 
 
-class PageServer:
+class PageServer(Closable):
     """Serves the page of a checkpoint from a thread of its own until it is closed; use it as a context manager.
 
     Args:
@@ -66,14 +65,6 @@ class PageServer:
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _serve(self) -> None:
         asyncio.run(self._serve_and_follow())

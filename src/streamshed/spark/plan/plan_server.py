@@ -9,10 +9,9 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
+from streamshed.closing import Closable
 from streamshed.errors import PortInUseError, StreamshedError
 from streamshed.spark.plan.plan_client import TOKEN_HEADER, PlanClient
 
@@ -23,7 +22,7 @@ Plans = Callable[[int], str]
 """Returns the plan of a micro-batch as JSON text."""
 
 
-class PlanServer:
+class PlanServer(Closable):
     """Answers, for each micro-batch of each time domain, with its plan.
 
     Args:
@@ -67,14 +66,6 @@ class PlanServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _handler(plans: Mapping[str, Plans], token: str) -> type[BaseHTTPRequestHandler]:

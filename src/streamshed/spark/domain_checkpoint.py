@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.spark.admit.set_aside import discard_unfinished
-from streamshed.spark.checkpoint.checkpoint_reader import watermark_milliseconds
+from streamshed.spark.checkpoint.checkpoint_reader import last_begun, watermark_milliseconds
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.checkpoint.unfinished_state import discard_unfinished_state
@@ -44,9 +44,9 @@ class DomainCheckpoint:
 
     @property
     def watermark(self) -> int:
-        """How far it has come, microseconds."""
-        ids = [int(name) for name in self.spark_folder.below("offsets").names() if name.isdigit()]
-        return watermark_milliseconds(self.spark_folder, max(ids)) * 1000 if ids else 0
+        """The one with which the micro-batch was planned that began last, microseconds; 0: none has begun."""
+        last = last_begun(self.spark_folder)
+        return 0 if last is None else watermark_milliseconds(self.spark_folder, last) * 1000
 
     def refuse(self, draft: DomainDraft) -> None:
         """See that another network can go on from here.

@@ -1,7 +1,7 @@
 import os
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +13,11 @@ from tests.spark.sessions import session_for_tests
 from tests.thoroughness import is_thorough
 
 _HERE = Path(__file__).parent
-_WHOLE = ("tests/spark/elastic/", "tests/spark/trunks/")
-"""What lies below these runs in one session, folder by folder; all else file by file. The longest comes first."""
+_WHOLE = ("tests/spark/trunks/drop/", "tests/spark/trunks/", "tests/spark/elastic/")
+"""What lies below the first of these that fits runs in one session: trunks without a cluster share a process."""
+
+_FIRST = ("tests/spark/trunks/", "tests/spark/elastic/", "tests/spark/batch/", "tests/spark/trunks/drop/")
+"""The longest comes first. Each session begins with two: what is third waits behind the first."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -25,11 +28,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class SessionScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
-    """Lets all scenarios of a trunk run in one session, so those of the elastic course, and the tests of each file."""
+    """Lets all trunks run in one session, so the elastic course, and the tests of each file."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return str(PurePosixPath(file).parent) if file.startswith(_WHOLE) else file
+        return next(filter(file.startswith, _WHOLE), file)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -46,7 +49,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What is begun last should be short."""
-    items.sort(key=lambda item: [not item.nodeid.startswith(folder) for folder in _WHOLE])
+    items.sort(key=lambda item: _turn(item.nodeid))
+
+
+def _turn(nodeid: str) -> int:
+    folder = max(filter(nodeid.startswith, _FIRST), key=len, default=None)
+    return len(_FIRST) if folder is None else _FIRST.index(folder)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -9,55 +9,84 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.spark.cluster.standalone_cluster import standalone_cluster
-from tests.spark.trunks.course import go_on, go_on_elsewhere, kill_first
+from tests.spark.trunks.course import FAILED, go_on, go_on_elsewhere, kill_first
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.trunk import Cast, prefix_of
+
+
+class Trunks:
+    """The trunks of which scenarios were chosen; each is run when it is first asked for.
+
+    The first runs of all that need no cluster share a process, which is killed before any of them goes on.
+    """
+
+    def __init__(self, request: pytest.FixtureRequest, paths: pytest.TempPathFactory) -> None:
+        self._request, self._paths = request, paths
+        self._casts = self._chosen(request.session.items)
+        self._to_be_killed = [cast for cast in self._casts.values() if not cast.trunk.on_cluster]
+        self._failures: dict[str, Exception | None] = {}
+
+    def _chosen(self, items: list[pytest.Item]) -> dict[str, Cast]:
+        modules = {item.module for item in items if isinstance(item, pytest.Function) and _is_scenario(item.module)}
+        names = sorted(module.__name__ for module in modules)
+        by_package: dict[str, list[str]] = {}
+        for name in names:
+            package, _, module = name.rpartition(".")
+            by_package.setdefault(package, []).append(module)
+        return {
+            package: Cast(package, tuple(modules), self._paths.mktemp(package.rpartition(".")[2]))
+            for package, modules in by_package.items()
+        }
+
+    def cast(self, package: str) -> Cast:
+        """Return what ran; fails where it did not come to its end."""
+        cast = self._casts[package]
+        if package not in self._failures:
+            self._failures[package] = None
+            try:
+                self._run(cast)
+            except Exception as error:
+                self._failures[package] = error
+                raise
+        if (failure := self._failures[package]) is not None:
+            raise failure
+        return cast
+
+    def _run(self, cast: Cast) -> None:
+        if not cast.trunk.on_cluster:
+            self._kill_all()
+            _refuse_failed(cast)
+            spark: SparkSession = self._request.getfixturevalue("spark")
+            go_on(cast, spark)
+            return
+        cast.prepare()
+        with standalone_cluster(cast.path / "cluster") as cluster:
+            cluster.add_worker(cores=2, memory="1400m")
+            kill_first([cast], cluster.url)
+            _refuse_failed(cast)
+            go_on_elsewhere(cast, cluster.url)
+
+    def _kill_all(self) -> None:
+        casts, self._to_be_killed = self._to_be_killed, []
+        for cast in casts:
+            cast.prepare()
+        if casts:
+            kill_first(casts)
+
+
+def _refuse_failed(cast: Cast) -> None:
+    failed = cast.path / FAILED
+    assert not failed.exists(), failed.read_text()
+
+
+def _is_scenario(module: ModuleType) -> bool:
+    return hasattr(module, "SCENARIO")
 
 
 @pytest.fixture(scope="session")
 def casts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Cast]:
     """Runs a trunk when it is first asked for; afterwards what came of it is there."""
-    results: dict[str, Cast | Exception] = {}
-
-    def of(package: str) -> Cast:
-        if package not in results:
-            path = tmp_path_factory.mktemp(package.rpartition(".")[2])
-            cast = Cast(package, _chosen(request.session.items, package), path)
-            try:
-                _run(cast, request)
-            except Exception as error:
-                results[package] = error
-                raise
-            results[package] = cast
-        result = results[package]
-        if isinstance(result, Exception):
-            raise result
-        return result
-
-    return of
-
-
-def _run(cast: Cast, request: pytest.FixtureRequest) -> None:
-    cast.prepare()
-    if not cast.trunk.on_cluster:
-        kill_first(cast)
-        spark: SparkSession = request.getfixturevalue("spark")
-        go_on(cast, spark)
-        return
-    with standalone_cluster(cast.path / "cluster") as cluster:
-        cluster.add_worker(cores=2, memory="1400m")
-        kill_first(cast, cluster.url)
-        go_on_elsewhere(cast, cluster.url)
-
-
-def _chosen(items: list[pytest.Item], package: str) -> tuple[str, ...]:
-    modules = {item.module for item in items if isinstance(item, pytest.Function)}
-    chosen = [module.__name__ for module in modules if _is_scenario(module, package)]
-    return tuple(sorted(name.rpartition(".")[2] for name in chosen))
-
-
-def _is_scenario(module: ModuleType, package: str) -> bool:
-    return module.__name__.startswith(f"{package}.") and hasattr(module, "SCENARIO")
+    return Trunks(request, tmp_path_factory).cast
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -10,9 +11,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -38,11 +39,11 @@ from tests.spark.trunks.scenario import KILLED
 from tests.spark.trunks.scripted_loop import script, step_of, steps_read
 from tests.spark.trunks.trunk import Cast
 
-IN_PROCESS = "local[2]"
-"""The master where tasks run in the session's own process."""
+FOR_FIRST_RUNS = "local[3]"
+"""The master of the process that is killed: two tasks run at a time beside the one that stops in the midst of it."""
 
-LOG = "program.log"
-"""The file that holds what programs print."""
+LOG, FAILED = "program.log", "failed"
+"""The file that holds what a program prints, of its first trunk; and that which says why a first run failed."""
 
 PLANS, PLANS_WHEN_KILLED = "plans", "plans_when_killed"
 """The folder of a clock's plans in the checkpoint; and that of their copies, by clock, as the kill left them."""
@@ -147,39 +148,73 @@ class DeadlySink(AnswerFiles):
         threading.Event().wait()
 
 
-def started(cast: Cast, spark: SparkSession, number: int, sink: AnswerFiles) -> Run:
-    """Start the trunk, or go on with it."""
+@contextmanager
+def started(cast: Cast, spark: SparkSession, number: int, sink: AnswerFiles) -> Iterator[Run]:
+    """Start the trunk, or go on with it, and stop it in the end; what it sheds is scripted meanwhile."""
+    session = spark.newSession()
+    for name, value in cast.trunk.session.items():
+        session.conf.set(name, value)
     with pytest.MonkeyPatch.context() as patch:
         script(patch, cast, number)
         built, settings = cast.network(number), cast.start_settings
         sink.network = built
         target = cast.trunk.sink(cast, built, sink)
-        return start(built, spark, checkpoint=str(cast.checkpoint), sink=target, **settings)
+        with start(built, session, checkpoint=str(cast.checkpoint), sink=target, **settings) as run:
+            yield run
 
 
-def kill_first(cast: Cast, master: str = IN_PROCESS) -> None:
-    """Run the trunk in a process of its own until the step in which it is killed, and kill it with all its own."""
-    with program(cast, "until_killed", master) as process:
-        _await_program(cast, process, (cast.path / KILLED).exists)
-    for plans in cast.checkpoint.glob(f"*/{PLANS}"):
-        clock = plans.parent.name
-        shutil.copytree(plans, cast.path / PLANS_WHEN_KILLED / clock)
-        if (learned := plans.parent / LEARNED).exists():
-            shutil.copy(learned, cast.path / f"{clock}_{LEARNED}")
+def kill_first(casts: Sequence[Cast], master: str = FOR_FIRST_RUNS) -> None:
+    """Run trunks in a process of their own, one behind the other, until the steps in which they are killed.
+
+    Each stays as it is in that step, until the process is killed with all its own. Of a trunk that came to another end,
+    the file `FAILED` says why.
+    """
+    with program("until_killed", master, casts) as process:
+        try:
+            _await_program(process, casts, lambda: all(map(_has_ended, casts)))
+        except AssertionError as error:
+            for cast in itertools.filterfalse(_has_ended, casts):
+                (cast.path / FAILED).write_text(str(error))
+    for cast in casts:
+        for plans in cast.checkpoint.glob(f"*/{PLANS}"):
+            clock = plans.parent.name
+            shutil.copytree(plans, cast.path / PLANS_WHEN_KILLED / clock)
+            if (learned := plans.parent / LEARNED).exists():
+                shutil.copy(learned, cast.path / f"{clock}_{LEARNED}")
+
+
+def _has_ended(cast: Cast) -> bool:
+    return (cast.path / KILLED).exists() or (cast.path / FAILED).exists()
+
+
+def run_until_killed(cast: Cast, spark: SparkSession, running: ExitStack) -> None:
+    """Run a trunk until the step in which it is killed, and leave it as it is then.
+
+    Args:
+        cast: What runs.
+        spark: The session.
+        running: Stops it, unless it is killed before.
+    """
+    with ExitStack() as stack:
+        run = stack.enter_context(started(cast, spark, 0, DeadlySink(cast, cast.trunk.killed_in)))
+        while run.is_active and not (cast.path / KILLED).exists():
+            run.await_termination(0.1)
+        assert run.is_active, f"stopped: {run.exception}"
+        running.push(stack.pop_all())
 
 
 def go_on_elsewhere(cast: Cast, master: str) -> None:
     """Do what `go_on` does in a process of its own, with executors on a cluster."""
-    with program(cast, "to_the_end", master) as process:
-        _await_program(cast, process, lambda: process.poll() == 0)
+    with program("to_the_end", master, [cast]) as process:
+        _await_program(process, [cast], lambda: process.poll() == 0)
 
 
 @contextmanager
-def program(cast: Cast, part: str, master: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a part of the course as a program; in the end it is killed."""
-    command = [sys.executable, "-m", "tests.spark.trunks.program", part, master, cast.package, str(cast.path)]
-    with (cast.path / LOG).open("a") as output:
-        process = subprocess.Popen([*command, *cast.modules], stdout=output, stderr=output, start_new_session=True)
+def program(part: str, master: str, casts: Sequence[Cast]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a part of the course of trunks as a program; in the end it is killed."""
+    command = [sys.executable, "-m", "tests.spark.trunks.program", part, master, *[cast.to_json() for cast in casts]]
+    with _log_of(casts).open("a") as output:
+        process = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
         try:
             yield process
         finally:
@@ -188,10 +223,14 @@ def program(cast: Cast, part: str, master: str) -> Iterator[subprocess.Popen[byt
             process.wait()
 
 
-def _await_program(cast: Cast, process: subprocess.Popen[bytes], has_come: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+def _log_of(casts: Sequence[Cast]) -> Path:
+    return casts[0].path / LOG
+
+
+def _await_program(process: subprocess.Popen[bytes], casts: Sequence[Cast], has_come: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS * len(casts)
     while not has_come():
-        said = (cast.path / LOG).read_text()[-3000:]
+        said = _log_of(casts).read_text()[-3000:]
         assert process.poll() in {None, 0}, said
         assert time.monotonic() < deadline, said
         time.sleep(0.05)
@@ -199,9 +238,6 @@ def _await_program(cast: Cast, process: subprocess.Popen[bytes], has_come: Calla
 
 def go_on(cast: Cast, spark: SparkSession) -> None:
     """Start the trunk again and run it to its end; where that is another network in the end, hand over to it."""
-    spark = spark.newSession()
-    for name, value in cast.trunk.session.items():
-        spark.conf.set(name, value)
     lasts = [step for step in (cast.trunk.handed_over_after, cast.trunk.steps - 1) if step is not None]
     _note_start(cast, 1)
     sink = AnswerFiles(cast, lasts[0])
@@ -261,9 +297,3 @@ def answers_of(cast: Cast) -> list[tuple[int, pa.Table]]:
     """The answers of all micro-batches, with their numbers."""
     files = sorted(cast.answers.glob("*.arrow"))
     return [(int(path.stem.rpartition("-")[2]), feather.read_table(path)) for path in files]
-
-
-def cast_of(arguments: list[str]) -> Cast:
-    """The cast that a program is told on its command line."""
-    package, path, *modules = arguments
-    return Cast(package, tuple(modules), Path(path))

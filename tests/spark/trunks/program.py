@@ -1,27 +1,42 @@
-"""A part of a trunk's course as a process of its own: up to the kill, or from there to the end."""
+"""A part of the course of trunks as a process of its own: up to the kill, or from there to the end."""
 
 from __future__ import annotations
 
+import signal
 import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from pyspark.sql import SparkSession
 
 from tests.spark.budget import note_all_starts
 from tests.spark.sessions import session_for_tests
-from tests.spark.trunks.course import DeadlySink, cast_of, go_on, started
+from tests.spark.trunks.course import FAILED, go_on, run_until_killed
+from tests.spark.trunks.trunk import Cast
 
 
 def main() -> None:
-    """Run; the arguments are the part, Spark's master, the trunk, its folder, and the scenarios."""
+    """Run; the arguments are the part, Spark's master, and the trunks."""
     note_all_starts()
     part, master, *arguments = sys.argv[1:]
-    cast = cast_of(arguments)
-    session = session_for_tests(master, cast.trunk.session)
+    casts = [Cast.from_json(argument) for argument in arguments]
+    session = session_for_tests(master)
     if part == "to_the_end":
-        go_on(cast, session)
+        for cast in casts:
+            go_on(cast, session)
         return
-    with started(cast, session, 0, DeadlySink(cast, cast.trunk.killed_in)) as run:
-        while run.is_active:
-            run.await_termination(0.2)
-        raise SystemExit(f"stopped: {run.exception}")
+    _await_kill(casts, session)
+
+
+def _await_kill(casts: Sequence[Cast], session: SparkSession) -> None:
+    with ExitStack() as running:
+        for cast in casts:
+            try:
+                run_until_killed(cast, session, running)
+            except Exception:  # noqa: BLE001 - whatever it is, the others go on
+                (cast.path / FAILED).write_text(traceback.format_exc())
+        signal.pause()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -61,6 +62,16 @@ class Cast:
     package: str
     modules: tuple[str, ...]
     path: Path
+
+    @classmethod
+    def from_json(cls, text: str) -> Cast:
+        """Read what `to_json` wrote."""
+        package, modules, path = json.loads(text)
+        return cls(package, tuple(modules), Path(path))
+
+    def to_json(self) -> str:
+        """Return it as an argument of a command line."""
+        return json.dumps([self.package, self.modules, str(self.path)])
 
     @property
     def trunk(self) -> Trunk:

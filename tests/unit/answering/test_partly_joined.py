@@ -42,6 +42,16 @@ def test_other_aggregates_have_no_bounds(function: AggregateKind) -> None:
     assert (answer["exact"], answer["reason"]) == (False, "partly joined")
 
 
+@pytest.mark.parametrize("function", [AggregateKind.SUM, AggregateKind.AVG, AggregateKind.MAX])
+def test_where_nothing_came_of_the_part_that_was_done_no_error_is_known(function: AggregateKind) -> None:
+    nothing = {"rows": 0, "present": 0, "rows_weighted": 0.0, "present_weighted": 0.0}
+    empty = told(output(of_values(function)), nothing)
+    answer = told(output(of_values(function)), nothing, INTERVAL)
+    assert (empty["value"], empty["exact"], empty["standard_error"]) == (None, True, 0.0)
+    assert (answer["value"], answer["exact"], answer["standard_error"]) == (None, False, None)
+    assert (answer["lower"], answer["upper"], answer["reason"]) == (None, None, "partly joined")
+
+
 def test_windows_elsewhere_are_exact() -> None:
     after = ShedInterval(stream="s", start=500 * SECOND, until=600 * SECOND, sampling_rates={"7.0": 0.4})
     others = ShedInterval(stream="s", start=0, until=600 * SECOND, sampling_rates={"8.0": 0.4})

@@ -66,7 +66,9 @@ class Estimate:
 
     @property
     def error_column(self) -> pa.Array:
-        """Standard errors: 0 where the answer is exact or null, null where the error is not known."""
+        """Standard errors: 0 where the answer is exact, null where there is no value or the error is not known."""
         estimated: Doubles = self.value_column.to_numpy(zero_copy_only=False)
-        certain = self.exact | self.value_column.is_null().to_numpy(zero_copy_only=False)
-        return pa.array(np.where(certain, 0.0, self.error), mask=~certain & np.isnan(self.error) & ~np.isnan(estimated))
+        is_unknown = self.value_column.is_null().to_numpy(zero_copy_only=False) | (
+            np.isnan(self.error) & ~np.isnan(estimated)
+        )
+        return pa.array(np.where(self.exact, 0.0, self.error), mask=~self.exact & is_unknown)

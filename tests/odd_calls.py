@@ -18,6 +18,7 @@ import numpy as np
 import streamshed as ss
 from streamshed.errors import StreamshedError
 from streamshed.network.model.node import Node
+from streamshed.network.model.sources import FolderSource
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
 
@@ -83,10 +84,11 @@ def targets() -> tuple[Target, ...]:
     """Return what is called."""
     files = ss.folder("in", "parquet", schema=SCHEMA)
     events, others = (ss.stream(name, files, time="ts") for name in ("events", "others"))
-    hosts = ss.relation("hosts", "hosts.csv", schema="host string, subnet string")
-    window = events.window("1 minute")
-    counted = window.agg(n="count(*)")
-    query = counted.query("q")
+    return (*_target_functions(files, events), *_target_methods(events, others))
+
+
+def _target_functions(files: FolderSource, events: ss.Stream) -> tuple[Target, ...]:
+    query = events.window("1 minute").agg(n="count(*)").query("q")
     return (
         Target("folder", ss.folder, {"path": "in", "format": "csv", "schema": SCHEMA}),
         Target("rate", ss.rate, {"rows_per_second": 5}),
@@ -95,20 +97,6 @@ def targets() -> tuple[Target, ...]:
         Target("parse_json", ss.parse_json, {"column": "host", "schema": "a int"}),
         Target("parse_csv", ss.parse_csv, {"column": "host", "schema": "a int"}),
         Target("user_aggregate", ss.user_aggregate, {"function": "json:dumps", "columns": ["size"], "returns": "int"}),
-        Target("filter", events.filter, {"predicate": "size > 1"}),
-        Target("map", lambda value: events.map(x=value), {"value": "size + 1"}),
-        Target("lookup", events.lookup, {"relation": hosts, "on": "host"}),
-        Target("semijoin", events.semijoin, {"relation": hosts, "on": "host"}),
-        Target(
-            "apply", events.apply, {"function": "json:dumps", "columns": ["size"], "into": "x", "returns": "double"}
-        ),
-        Target("join", events.join, {"other": others, "on": "host", "within": "5 s"}),
-        Target("window", events.window, {"size": "1 minute"}),
-        Target("by", lambda first, key: window.by(first, k=key), {"first": "host", "key": "size"}),
-        Target("agg", lambda call: window.agg(n=call), {"call": "sum(size)"}),
-        Target("having", counted.filter, {"predicate": "n > 1"}),
-        Target("query", counted.query, {"name": "q"}),
-        Target("rows", events.query, {"name": "q"}),
         Target(
             "network",
             lambda one, max_depth, joins: ss.network(one, max_depth=max_depth, joins=joins),
@@ -125,6 +113,28 @@ def targets() -> tuple[Target, ...]:
         Target("inner_product", inner_product, {"left": "w", "at_least": 1.0}),
         Target("load prior", LoadPrior, {}),
         Target("pairs_where", pairs_where, {"function": "json:dumps"}),
+    )
+
+
+def _target_methods(events: ss.Stream, others: ss.Stream) -> tuple[Target, ...]:
+    hosts = ss.relation("hosts", "hosts.csv", schema="host string, subnet string")
+    window = events.window("1 minute")
+    counted = window.agg(n="count(*)")
+    return (
+        Target("filter", events.filter, {"predicate": "size > 1"}),
+        Target("map", lambda value: events.map(x=value), {"value": "size + 1"}),
+        Target("lookup", events.lookup, {"relation": hosts, "on": "host"}),
+        Target("semijoin", events.semijoin, {"relation": hosts, "on": "host"}),
+        Target(
+            "apply", events.apply, {"function": "json:dumps", "columns": ["size"], "into": "x", "returns": "double"}
+        ),
+        Target("join", events.join, {"other": others, "on": "host", "within": "5 s"}),
+        Target("window", events.window, {"size": "1 minute"}),
+        Target("by", lambda first, key: window.by(first, k=key), {"first": "host", "key": "size"}),
+        Target("agg", lambda call: window.agg(n=call), {"call": "sum(size)"}),
+        Target("having", counted.filter, {"predicate": "n > 1"}),
+        Target("query", counted.query, {"name": "q"}),
+        Target("rows", events.query, {"name": "q"}),
     )
 
 

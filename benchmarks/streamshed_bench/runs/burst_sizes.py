@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamshed.traces.load_profile import LoadProfile, LoadStep
 from streamshed_bench.runs.run_sizes import CalibrationSizes
@@ -82,16 +82,13 @@ FULL = BurstSizes(
     calibration_rounds=8,
     runs_unshed=True,
 )
-QUICK = BurstSizes(
-    trigger_seconds=2,
+QUICK = replace(
+    FULL,
     before=3,
     during=3,
     after=3,
     event_speed=20,
-    file_seconds=0.5,
-    calibration_rows_per_file=100_000,
     calibration_warm_up=12,
-    calibration_files=(2, 12),
     calibration_rounds=2,
     runs_unshed=False,
     left_out=(

@@ -53,16 +53,13 @@ FULL = AccuracySizes(
     calibration_files=(2, 40),
     calibration_rounds=6,
 )
-QUICK = AccuracySizes(
+QUICK = replace(
+    FULL,
     loads=(1.0, 5.0),
     judged_micro_batches=40,
-    trigger_seconds=3,
     warm_up=6,
     micro_batches=5,
-    file_seconds=0.5,
-    calibration_rows_per_file=5_000,
     calibration_warm_up=8,
-    calibration_files=(2, 40),
     calibration_rounds=2,
     compared_from=5.0,
     left_out=(

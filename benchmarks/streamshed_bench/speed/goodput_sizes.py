@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamshed_bench.runs.run_sizes import CalibrationSizes
 
@@ -72,17 +72,13 @@ FULL = GoodputSizes(
     calibration_files=(2, 12),
     calibration_rounds=8,
 )
-QUICK = GoodputSizes(
+QUICK = replace(
+    FULL,
     networks=("packets_json",),
     loads=(1.0, 3.0, 10.0),
-    trigger_seconds=2,
     settling=3,
     counted=7,
-    event_speed=10,
-    file_seconds=0.5,
-    calibration_rows_per_file=100_000,
     calibration_warm_up=8,
-    calibration_files=(2, 12),
     calibration_rounds=2,
     left_out=(
         "network_monitor, typed packets",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamshed_bench.runs.run_sizes import RunSizes
 
@@ -37,17 +37,14 @@ FULL = WindowsSizes(
     calibration_files=(2, 60),
     calibration_rounds=6,
 )
-QUICK = WindowsSizes(
+QUICK = replace(
+    FULL,
     loads=(1.0, 5.0),
     selectivities=(),
     places=False,
-    trigger_seconds=3,
     warm_up=4,
     micro_batches=10,
-    file_seconds=0.25,
-    calibration_rows_per_file=5_000,
     calibration_warm_up=6,
-    calibration_files=(2, 60),
     calibration_rounds=2,
     left_out=(
         "Figures 10 to 13, Table 4",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PARTITIONS = 3
 MOST_WORKERS = 3
@@ -81,12 +81,9 @@ FULL = ElasticSizes(
 REHEARSAL_TRIGGERS = (1, 5, 0, 0)
 """Long enough for one rescale."""
 
-QUICK = ElasticSizes(
-    trigger_seconds=10,
+QUICK = replace(
+    FULL,
     step_triggers=(2, 5, 5, 8),
-    seconds_per_row=0.002,
-    start_seconds=10.0,
-    rescale_price_seconds=8.0,
     lasting_seconds=20.0,
     ways=("predictive", "thresholds", "shedding_only", "scaling_only"),
     left_out=("steps as long as for a run that is kept", "the controller thresholds_on_offered"),

@@ -1,11 +1,18 @@
 """`streamshed explain`: what would be shed at some load, where, and what it would cost the answers."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from streamshed.cli.terminal.parameters import POSITIVE_NUMBER
 from streamshed.cli.terminal.setting_options import setting_options
+
+if TYPE_CHECKING:
+    from streamshed.dashboard.explained_network import ExplainedNetwork
+    from streamshed.network.document.document import NetworkDocument
 
 
 @click.command(short_help="Say what would be shed at some load, where, and at what cost to the answers.")
@@ -32,23 +39,30 @@ def explain(
 
     Nothing runs, and neither Spark nor Java is needed. Options override what the document says under `run`.
     """
-    from dataclasses import replace
+    from streamshed.network.document.document import load_network
 
+    explained = _explained(load_network(file), load, statistics, options)
+    if picture is not None:
+        explained.draw(picture)
+    click.echo(explained.to_json() if as_json else str(explained))
+
+
+def _explained(
+    document: "NetworkDocument", load: float, statistics: Path | None, options: Mapping[str, object]
+) -> "ExplainedNetwork":
     from streamshed.cli.given_statistics import file_of, statistics_for
     from streamshed.cli.run_overrides import overridden
     from streamshed.cli.told_costs import workers_by
     from streamshed.columnar.row_ways import row_ways
     from streamshed.control.settings import ControlSettings
     from streamshed.dashboard.explained_network import ExplainedNetwork
-    from streamshed.network.document.document import load_network
     from streamshed.planning.explain.load_planner import explain as planned
 
-    document = load_network(file)
     run = overridden(replace(document.run, elastic=None), options)
     control = ControlSettings.of(run).for_network(document.network)
     foundation = document.network.foundation
     network_statistics = statistics_for(foundation, file_of(run, statistics))
-    explained = ExplainedNetwork(
+    return ExplainedNetwork(
         planned(
             foundation,
             network_statistics,
@@ -64,6 +78,3 @@ def explain(
         row_ways(foundation),
         costs_are_guessed=file_of(run, statistics) is None,
     )
-    if picture is not None:
-        explained.draw(picture)
-    click.echo(explained.to_json() if as_json else str(explained))

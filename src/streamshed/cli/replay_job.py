@@ -52,18 +52,10 @@ def replay_job(  # noqa: PLR0913 - one argument per option of the command
     )
     plan = plan_replay(rows, request)
     options = StagingOptions(
-        shape=topic_shape,
-        pacing=Pacing(pacing),
-        interval_microseconds=interval,
-        name=name,
-        workers=workers,
+        shape=topic_shape, pacing=Pacing(pacing), interval_microseconds=interval, name=name, workers=workers
     )
     job = StagingJob(
-        trace=rows,
-        profile=plan.profile,
-        rows_per_second=plan.rows_per_second,
-        watched=folder,
-        options=options,
+        trace=rows, profile=plan.profile, rows_per_second=plan.rows_per_second, watched=folder, options=options
     )
     return job, plan
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from streamshed.columnar.letters import Bytes, letters_of
+from streamshed.columnar.valid_texts import is_utf8
 
 Mask = NDArray[np.bool_]
 
@@ -83,16 +84,8 @@ def _are_utf8(texts: pa.Array) -> Mask:
     try:
         texts.view(pa.string()).validate(full=True)
     except pa.ArrowInvalid:
-        return np.fromiter((text is not None and _is_utf8(text) for text in texts.to_pylist()), np.bool_, len(texts))
+        return np.fromiter((text is not None and is_utf8(text) for text in texts.to_pylist()), np.bool_, len(texts))
     return np.ones(len(texts), np.bool_)
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _are_within_limits(texts: pa.Array) -> Mask:

@@ -18,11 +18,12 @@ def are_valid(texts: pa.Array) -> Booleans:
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:
-        return np.array([text is None or _is_valid(text) for text in texts.cast(pa.binary()).to_pylist()], np.bool_)
+        return np.array([text is None or is_utf8(text) for text in texts.cast(pa.binary()).to_pylist()], np.bool_)
     return np.ones(len(texts), np.bool_)
 
 
-def _is_valid(text: bytes) -> bool:
+def is_utf8(text: bytes) -> bool:
+    """Return whether bytes are a text."""
     try:
         text.decode()
     except UnicodeDecodeError:

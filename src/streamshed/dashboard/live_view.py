@@ -1,7 +1,10 @@
 """The live view of a run: one panel of figures with their recent course, one table of queries."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -9,8 +12,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from streamshed.dashboard.run_history import DomainSoFar, QuerySoFar, RunHistory, RunMoment
+from streamshed.dashboard.run_history import DomainSoFar, RunHistory, RunMoment
 from streamshed.network.words.wording import count_text, seconds_text, share_text
+
+if TYPE_CHECKING:
+    from streamshed.spark.loop.run_status import QueryStatus
 
 _SHOWN_MOMENTS = 40
 _REASON_STYLES = {
@@ -104,7 +110,7 @@ def _queries(history: RunHistory) -> Table:
     return table
 
 
-def query_cells(query: QuerySoFar) -> Sequence[str]:
+def query_cells(query: QueryStatus) -> Sequence[str]:
     """What the table says of a query: answers, share exact, error, gaps, late, end of the latest window."""
     answered = query.answers or query.rows
     exact = share_text(query.exact_answers / query.answers) if query.answers else "–"

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from streamshed.dashboard.run_history import DomainSoFar, QuerySoFar, RunHistory
+from streamshed.dashboard.run_history import DomainSoFar, RunHistory
+
+if TYPE_CHECKING:
+    from streamshed.spark.loop.run_status import QueryStatus
 
 Labels = tuple[str, ...]
 Samples = Iterator[tuple[Labels, float]]
@@ -59,7 +63,7 @@ def _of_each(values: Callable[[DomainSoFar], Mapping[str, float]]) -> Callable[[
     return samples
 
 
-def _of_queries(value: Callable[[QuerySoFar], float | None]) -> Callable[[RunHistory], Samples]:
+def _of_queries(value: Callable[[QueryStatus], float | None]) -> Callable[[RunHistory], Samples]:
     def samples(history: RunHistory) -> Samples:
         for name, query in history.queries.items():
             if (number := value(query)) is not None:

@@ -31,50 +31,6 @@ class RunMoment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuerySoFar:
-    """What a query has answered since the run began.
-
-    Attributes:
-        answers: How many answers.
-        exact_answers: How many of them are exact.
-        relative_error: Of its latest answers: mean of half the interval's width by the value.
-        late_pairs: (row, window) pairs that came too late.
-        rows: Rows delivered, of a set-valued query.
-        gaps: Windows that were dropped, or began before the query was added.
-        predictions: Predictions that were written in their place.
-        latest_window_end_seconds: End of the latest window answered, seconds since the epoch.
-        latest_window_until: The number at which it ends, where windows lie along numbers.
-    """
-
-    answers: int = 0
-    exact_answers: int = 0
-    relative_error: float | None = None
-    late_pairs: int = 0
-    rows: int = 0
-    gaps: int = 0
-    predictions: int = 0
-    latest_window_end_seconds: float | None = None
-    latest_window_until: int | None = None
-
-    def after(self, status: QueryStatus) -> QuerySoFar:
-        """Add the answers of one more micro-batch."""
-        answered = status.answers > 0
-        ends = (self.latest_window_end_seconds, status.latest_window_end_seconds)
-        numbers = (self.latest_window_until, status.latest_window_until)
-        return QuerySoFar(
-            answers=self.answers + status.answers,
-            exact_answers=self.exact_answers + status.exact_answers,
-            relative_error=status.relative_error if answered else self.relative_error,
-            late_pairs=self.late_pairs + status.late_pairs,
-            rows=self.rows + status.rows,
-            gaps=self.gaps + status.gaps,
-            predictions=self.predictions + status.predictions,
-            latest_window_end_seconds=max((end for end in ends if end is not None), default=None),
-            latest_window_until=max((number for number in numbers if number is not None), default=None),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DomainSoFar:
     """One time domain up to now.
 
@@ -123,12 +79,12 @@ class RunHistory:
     Attributes:
         latest: The state after the micro-batch that finished last, in whichever time domain; None before the first.
         domains: The time domains that have finished a micro-batch, by clock.
-        queries: What each query has answered, by name.
+        queries: What each query has answered since the run began, by name; the error is that of its latest answers.
     """
 
     latest: RunStatus | None = None
     domains: Mapping[str, DomainSoFar] = field(default_factory=dict)
-    queries: Mapping[str, QuerySoFar] = field(default_factory=dict)
+    queries: Mapping[str, QueryStatus] = field(default_factory=dict)
 
     @property
     def micro_batches(self) -> int:
@@ -161,7 +117,7 @@ class RunHistory:
             return self
         queries = dict(self.queries)
         for name, query in status.queries.items():
-            queries[name] = queries.get(name, QuerySoFar()).after(query)
+            queries[name] = _so_far(queries[name], query) if name in queries else query
         return replace(
             self,
             latest=status,
@@ -171,6 +127,23 @@ class RunHistory:
 
     def _domain(self, status: RunStatus) -> DomainSoFar:
         return self.domains.get(status.clock, DomainSoFar(latest=status))
+
+
+def _so_far(before: QueryStatus, status: QueryStatus) -> QueryStatus:
+    ends = (before.latest_window_end_seconds, status.latest_window_end_seconds)
+    numbers = (before.latest_window_until, status.latest_window_until)
+    return replace(
+        status,
+        answers=before.answers + status.answers,
+        exact_answers=before.exact_answers + status.exact_answers,
+        relative_error=status.relative_error if status.answers else before.relative_error,
+        late_pairs=before.late_pairs + status.late_pairs,
+        rows=before.rows + status.rows,
+        gaps=before.gaps + status.gaps,
+        predictions=before.predictions + status.predictions,
+        latest_window_end_seconds=max((end for end in ends if end is not None), default=None),
+        latest_window_until=max((number for number in numbers if number is not None), default=None),
+    )
 
 
 def _sum(sums: Mapping[str, _Number], added: Mapping[str, _Number]) -> dict[str, _Number]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
 from rich.console import Console
 from rich.live import Live
@@ -21,22 +22,26 @@ if TYPE_CHECKING:
 _REFRESHES_PER_SECOND = 2
 
 
-class View(Protocol):
-    """Shows a run."""
+class View(ABC):
+    """Shows a run while a `with` block is in it; what was shown last stays visible."""
 
     def __enter__(self) -> Self:
-        """Begin to show."""
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.finish()
+
+    def finish(self) -> None:  # noqa: B027 - most have nothing to do
         """Leave the last state visible."""
 
+    @abstractmethod
     def show(self, history: RunHistory, *, note: str = "") -> None:
         """Show the run after one more micro-batch, or after a while without."""
 
 
-class TerminalView:
+class TerminalView(View):
     """Redraws one panel in place.
 
     Args:
@@ -58,9 +63,8 @@ class TerminalView:
         self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def finish(self) -> None:
+        """Draw the last state, if it was left out."""
         if self._left_out is not None:
             self._draw(*self._left_out)
         self._live.stop()
@@ -80,7 +84,7 @@ class TerminalView:
         self._live.update(view, refresh=True)
 
 
-class LogView:
+class LogView(View):
     """Prints a line per micro-batch, and a line for each new note.
 
     Args:
@@ -91,14 +95,6 @@ class LogView:
         self._console = console
         self._shown = 0
         self._note = ""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Lines stay where they are."""
 
     def show(self, history: RunHistory, *, note: str = "") -> None:
         """Print what is new."""
@@ -114,22 +110,14 @@ class LogView:
         self._console.print(line, markup=False, soft_wrap=True)
 
 
-class NoView:
+class NoView(View):
     """Shows nothing, where the log says it."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Nothing was shown."""
 
     def show(self, history: RunHistory, *, note: str = "") -> None:
         """Show nothing."""
 
 
-class JsonView:
+class JsonView(View):
     """Prints a JSON object per micro-batch.
 
     Args:
@@ -139,14 +127,6 @@ class JsonView:
     def __init__(self, output: TextIO) -> None:
         self._output = output
         self._shown = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Lines stay where they are."""
 
     def show(self, history: RunHistory, *, note: str = "") -> None:  # noqa: ARG002 - notes are for people
         """Print the state after the latest micro-batch, once."""

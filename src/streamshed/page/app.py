@@ -92,6 +92,26 @@ def _views(watched: WatchedCheckpoint, *, is_changeable: bool) -> list[Route]:
     async def events(_: Request) -> Response:
         return StreamingResponse(watched.news(), media_type="text/event-stream", headers=_HEADERS)
 
+    async def nodes(_: Request) -> Response:
+        return await _answered(watched.nodes)
+
+    async def bundle(_: Request) -> Response:
+        name = {"Content-Disposition": 'attachment; filename="streamshed-bundle.zip"'}
+        content = await asyncio.to_thread(support_bundle, watched.checkpoint)
+        return Response(content, media_type="application/zip", headers=_HEADERS | name)
+
+    return [
+        Route("/shown.json", shown),
+        Route("/events", events),
+        Route("/nodes.json", nodes),
+        Route("/bundle.zip", bundle),
+        *_question_routes(watched),
+    ]
+
+
+def _question_routes(watched: WatchedCheckpoint) -> list[Route]:
+    """What is asked of one decision, one query, one node, or of a load that there is not."""
+
     async def decision(request: Request) -> Response:
         clock, number = request.path_params["clock"], request.path_params["micro_batch_id"]
         row = await asyncio.to_thread(watched.row, clock, number)
@@ -104,27 +124,15 @@ def _views(watched: WatchedCheckpoint, *, is_changeable: bool) -> list[Route]:
         load, policy = request.query_params.get("load", ""), request.query_params.get("policy") or None
         return await _answered(lambda: watched.what_if(_load_factor(load), policy))
 
-    async def nodes(_: Request) -> Response:
-        return await _answered(watched.nodes)
-
     async def past(request: Request) -> Response:
         clock, address = request.path_params["clock"], request.query_params.get("node", "")
         return await _answered(lambda: watched.past(clock, address))
 
-    async def bundle(_: Request) -> Response:
-        name = {"Content-Disposition": 'attachment; filename="streamshed-bundle.zip"'}
-        content = await asyncio.to_thread(support_bundle, watched.checkpoint)
-        return Response(content, media_type="application/zip", headers=_HEADERS | name)
-
     return [
-        Route("/shown.json", shown),
-        Route("/events", events),
         Route("/decisions/{clock}/{micro_batch_id:int}", decision),
         Route("/answers/{query:path}", answers),
         Route("/what-if.json", what_if),
-        Route("/nodes.json", nodes),
         Route("/past/{clock}", past),
-        Route("/bundle.zip", bundle),
     ]
 
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
@@ -44,6 +43,7 @@ class TrueCosts:
         warm_up: Factors on the whole of the first micro-batches, as while code is still being compiled.
         pauses: Factors on the whole of single micro-batches, as by garbage collection, by number.
         noise_deviation: Standard deviation of ln(duration).
+        cluster: The workers that share what rows and joins take; None: there is one, and nothing happens to it.
 
     Example:
         >>> costs = TrueCosts(
@@ -57,6 +57,11 @@ class TrueCosts:
         ...     for number in (0, 1)
         ... ]
         [1.5, 0.5]
+        >>> from dataclasses import replace
+        >>> from streamshed.simulator.cluster import ClusterSettings
+        >>> shared = replace(costs, cluster=VirtualCluster(ClusterSettings(running=4, most=4)))
+        >>> shared.seconds(1, {"packets": 2_000_000}, {"packets": 0.5}, 0.0, nature)
+        1.7
     """
 
     fixed_seconds: float
@@ -65,6 +70,7 @@ class TrueCosts:
     warm_up: tuple[float, ...] = ()
     pauses: Mapping[int, float] = field(default_factory=dict)
     noise_deviation: float = 0.0
+    cluster: VirtualCluster | None = None
 
     def seconds(
         self,
@@ -86,8 +92,12 @@ class TrueCosts:
             nature: Where noise comes from.
             join_seconds: What its joins take besides, on one worker.
         """
-        lasting = self.fixed_seconds + join_seconds + self.row_seconds(offered_rows, sampling_rates, now_seconds)
-        return lasting * self.slowdown(micro_batch_id, nature)
+        shared = join_seconds + self.row_seconds(offered_rows, sampling_rates, now_seconds)
+        if self.cluster is None:
+            lasting = self.fixed_seconds + shared
+        else:
+            lasting = self.cluster.seconds(fixed_seconds=self.fixed_seconds, shared_seconds=shared)
+        return lasting * self._slowdown(micro_batch_id, nature)
 
     def row_seconds(
         self, offered_rows: Mapping[str, int], sampling_rates: Mapping[str, float], now_seconds: float
@@ -100,61 +110,9 @@ class TrueCosts:
             for stream, rows in offered_rows.items()
         )
 
-    def slowdown(self, micro_batch_id: int, nature: np.random.Generator) -> float:
-        """Return how many times longer than costs tell a micro-batch takes."""
+    def _slowdown(self, micro_batch_id: int, nature: np.random.Generator) -> float:
+        """How many times longer than costs tell a micro-batch takes."""
         slowed = self.warm_up[micro_batch_id] if micro_batch_id < len(self.warm_up) else 1.0
         paused = self.pauses.get(micro_batch_id, 1.0)
         noise = math.exp(self.noise_deviation * float(nature.standard_normal()))
         return slowed * paused * noise
-
-
-class Costs(Protocol):
-    """How long micro-batches take; `TrueCosts` on one worker, `ClusterCosts` on several."""
-
-    def seconds(
-        self,
-        micro_batch_id: int,
-        offered_rows: Mapping[str, int],
-        sampling_rates: Mapping[str, float],
-        now_seconds: float,
-        nature: np.random.Generator,
-        *,
-        join_seconds: float = 0.0,
-    ) -> float:
-        """Return how long a micro-batch takes; see `TrueCosts.seconds`."""
-
-
-class ClusterCosts:
-    """What micro-batches cost on a cluster, whose workers share what rows take.
-
-    Args:
-        costs: What they cost on one worker.
-        cluster: The workers.
-
-    Example:
-        >>> from streamshed.simulator.cluster import ClusterSettings
-        >>> one = TrueCosts(fixed_seconds=0.5, rows={"packets": RowCost(read_seconds=0.0, work_seconds=1e-6)})
-        >>> four = ClusterCosts(one, VirtualCluster(ClusterSettings(running=4, most=4)))
-        >>> four.seconds(0, {"packets": 2_000_000}, {"packets": 1.0}, 0.0, np.random.default_rng(0))
-        1.0
-    """
-
-    def __init__(self, costs: TrueCosts, cluster: VirtualCluster) -> None:
-        self._costs, self._cluster = costs, cluster
-
-    def seconds(
-        self,
-        micro_batch_id: int,
-        offered_rows: Mapping[str, int],
-        sampling_rates: Mapping[str, float],
-        now_seconds: float,
-        nature: np.random.Generator,
-        *,
-        join_seconds: float = 0.0,
-    ) -> float:
-        """Return how long a micro-batch takes on the workers that run; see `TrueCosts.seconds`."""
-        lasting = self._cluster.seconds(
-            fixed_seconds=self._costs.fixed_seconds,
-            shared_seconds=join_seconds + self._costs.row_seconds(offered_rows, sampling_rates, now_seconds),
-        )
-        return lasting * self._costs.slowdown(micro_batch_id, nature)

@@ -16,7 +16,7 @@ from streamshed.control.journal import JournalEntry
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
-from streamshed.simulator.costs import Costs
+from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.profiles import LoadCurve
 from streamshed.simulator.queue import ArrivalQueue
 from streamshed.simulator.virtual_joins import NOTHING_JOINED, VirtualJoins
@@ -81,7 +81,7 @@ def simulate(
     controller: Controller,
     *,
     load: Mapping[str, LoadCurve],
-    costs: Costs,
+    costs: TrueCosts,
     settings: EngineSettings,
     micro_batches: int,
     joins: VirtualJoins = NOTHING_JOINED,
@@ -107,7 +107,7 @@ def simulated_micro_batches(
     controller: Controller,
     *,
     load: Mapping[str, LoadCurve],
-    costs: Costs,
+    costs: TrueCosts,
     settings: EngineSettings,
     joins: VirtualJoins = NOTHING_JOINED,
 ) -> Iterator[SimulatedMicroBatch]:

@@ -19,7 +19,7 @@ from streamshed.errors import InvalidStatisticsError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.simulator.answers_course import AnswersCourse
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
-from streamshed.simulator.costs import ClusterCosts, TrueCosts
+from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.course import Course, CourseMoment
 from streamshed.simulator.engine import Controller, EngineSettings, SimulatedMicroBatch, simulated_micro_batches
 from streamshed.simulator.profiles import LoadCurve
@@ -108,7 +108,7 @@ def run_scenario(
     running = simulated_micro_batches(
         wrapped(loop),
         load=scenario.load,
-        costs=ClusterCosts(scenario.costs, cluster),
+        costs=replace(scenario.costs, cluster=cluster),
         settings=scenario.engine or EngineSettings(trigger_interval_seconds=interval, seed=scenario.cluster.seed),
         joins=scenario.joins,
     )

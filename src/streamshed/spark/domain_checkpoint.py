@@ -11,10 +11,11 @@ from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.checkpoint.unfinished_state import discard_unfinished_state
 from streamshed.spark.compile.compiled_network import needed_layout
+from streamshed.spark.continued_manifest import Wanted, continued
 from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.source.seen_before import seen_until
-from streamshed.spark.windows.manifest import FILE, NEW_CHECKPOINT, Manifest, Wanted, continued, read_manifest
+from streamshed.spark.windows.manifest import FILE, NEW_CHECKPOINT, Manifest, read_manifest
 
 
 class DomainCheckpoint:

@@ -110,19 +110,12 @@ class DomainRun:
         self._joins = self._join_planner()
         self._history = History(folder.below("journal"))
         self._loop = restored_loop(self._learned, draft.of_domain, settings.control, settings.time)
-        if domain.joined:
-            self._learned.add(JOINS_FILE, self._joins.to_json)
-        self._learned.add(STATISTICS_FILE, lambda: statistics_text(self.statistics))
+        self._write_what_is_learned()
         self._scaling = self._shared_scaling()
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
         self._finished = Finished(domain.clock) if finished is None else finished
-        self._topics = TopicReading(
-            spark,
-            domain.sources,
-            self._checkpoint.spark_folder,
-            self._loop,
-            lost_rows=self._finished.latest.lost_rows,
-        )
+        lost_rows, spark_folder = self._finished.latest.lost_rows, self._checkpoint.spark_folder
+        self._topics = TopicReading(spark, domain.sources, spark_folder, self._loop, lost_rows=lost_rows)
         self._recorder = self._new_recorder(row_outputs)
         self._planner = self._new_planner(row_outputs)
         self._query: StreamingQuery | None = None
@@ -132,6 +125,11 @@ class DomainRun:
         self._window_pieces: WindowPieces | None = None
         self.idle_since_seconds = math.inf
         """When its last micro-batch had ended, on a clock that never steps; infinite while it runs."""
+
+    def _write_what_is_learned(self) -> None:
+        if self.domain.joined:
+            self._learned.add(JOINS_FILE, self._joins.to_json)
+        self._learned.add(STATISTICS_FILE, lambda: statistics_text(self.statistics))
 
     def _join_planner(self) -> JoinPlanner:
         domain, control = self.domain, self._settings.control

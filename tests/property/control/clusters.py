@@ -15,7 +15,6 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
-from streamshed.simulator.costs import ClusterCosts
 from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
 from streamshed.simulator.profiles import LoadCurve
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -86,7 +85,7 @@ def run_on_cluster(
     trace = simulate(
         watched,
         load={STREAM: load},
-        costs=ClusterCosts(world.costs(noise_deviation=noise_deviation), virtual),
+        costs=world.costs(noise_deviation=noise_deviation, cluster=virtual),
         settings=EngineSettings(trigger_interval_seconds=INTERVAL, seed=cluster.seed),
         micro_batches=micro_batches,
     )

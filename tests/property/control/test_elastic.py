@@ -14,7 +14,6 @@ from streamshed.elasticity.hold_up import HoldUp
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
-from streamshed.simulator.costs import ClusterCosts
 from streamshed.simulator.engine import EngineSettings, simulate
 from streamshed.simulator.profiles import LoadCurve, burst, constant, steps
 from streamshed.statistics.micro_batch import MicroBatchOutcome
@@ -173,7 +172,7 @@ def test_what_compiling_takes_is_not_held_up_by_workers() -> None:
     simulate(
         cold,
         load={STREAM: steps([(0, PLAIN.load(0.5)), (60, PLAIN.load(3.0)), (120, PLAIN.load(20.0))])},
-        costs=ClusterCosts(PLAIN.costs(), virtual),
+        costs=PLAIN.costs(cluster=virtual),
         settings=EngineSettings(trigger_interval_seconds=INTERVAL),
         micro_batches=90,
     )

@@ -2,6 +2,7 @@ import json
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -58,58 +59,40 @@ def test_what_is_not_said_is_left_to_the_document(document: Path, asked: list[Ru
     assert (request.duration_seconds, request.as_json) == (None, False)
 
 
+SAID: Mapping[tuple[str, ...], tuple[str, object]] = {
+    ("--checkpoint", "ck"): ("checkpoint", "ck"),
+    ("--sink", "parquet:out"): ("sink", SinkSettings("parquet", "out")),
+    ("--trigger", "3s"): ("trigger", "3s"),
+    ("--latency", "9s"): ("latency", "9s"),
+    ("--headroom", "0.5"): ("headroom", 0.5),
+    ("--policy", "uniform"): ("policy", "uniform"),
+    ("--advisory",): ("advisory", True),
+    ("--unscalable", "keep"): ("unscalable", "keep"),
+    ("--confidence", "0.9"): ("confidence", 0.9),
+    ("--fudge", "0.5"): ("fudge", 0.5),
+    ("--statistics", "known.json"): ("statistics", "known.json"),
+    ("--state-limit", "2 GiB"): ("state_limit", "2 GiB"),
+    ("--workers", "2..6"): ("workers", (2, 6)),
+    ("--controller", "thresholds"): ("controller", "thresholds"),
+    ("--publish-needs", "needs.json"): ("publish_needs", "needs.json"),
+    ("--predictions", "filled"): ("predictions", "filled"),
+    ("--host", "10.0.0.7"): ("host", "10.0.0.7"),
+    ("--worker-patience", "5 minutes"): ("worker_patience", "5 minutes"),
+    ("--fault-patience", "7 minutes"): ("fault_patience", "7 minutes"),
+    ("--larger-micro-batches",): ("larger_micro_batches", True),
+    ("--partitions", "6"): ("partitions", 6),
+    ("--reserve", "texts,rows"): ("reserve", ("texts", "rows")),
+    ("--port", "4100"): ("port", 4100),
+}
+"""The options of settings, with the setting that each gives and its value."""
+
+
 def test_every_option_arrives(document: Path, asked: list[RunRequest]) -> None:
-    said = ["--checkpoint", "ck", "--sink", "parquet:out", "--trigger", "3s", "--latency", "9s", "--headroom", "0.5"]
-    said += ["--policy", "uniform", "--advisory", "--unscalable", "keep", "--confidence", "0.9", "--json"]
-    said += [
-        "--fudge",
-        "0.5",
-        "--statistics",
-        "known.json",
-        "--state-limit",
-        "2 GiB",
-        "--workers",
-        "2..6",
-        "--controller",
-        "thresholds",
-    ]
-    said += ["--publish-needs", "needs.json", "--predictions", "filled"]
-    said += ["--master", "spark://there:7077", "--host", "10.0.0.7", "--worker-patience", "5 minutes"]
-    said += ["--fault-patience", "7 minutes", "--jars", "a.jar,b.jar"]
-    said += ["--larger-micro-batches", "--partitions", "6", "--reserve", "texts,rows", "--port", "4100"]
-    streamshed("run", document, *said, "--duration", "1 minute", "--cores", 1, "--memory", "2g")
+    place = ("--master", "spark://there:7077", "--cores", 1, "--memory", "2g", "--jars", "a.jar,b.jar")
+    streamshed("run", document, *chain(*SAID), *place, "--duration", "1 minute", "--json")
     [request] = asked
-    assert request.settings == {
-        "checkpoint": "ck",
-        "sink": SinkSettings("parquet", "out"),
-        "trigger": "3s",
-        "latency": "9s",
-        "headroom": 0.5,
-        "policy": "uniform",
-        "advisory": True,
-        "unscalable": "keep",
-        "confidence": 0.9,
-        "fudge": 0.5,
-        "statistics": "known.json",
-        "state_limit": "2 GiB",
-        "workers": (2, 6),
-        "controller": "thresholds",
-        "publish_needs": "needs.json",
-        "predictions": "filled",
-        "host": "10.0.0.7",
-        "fault_patience": "7 minutes",
-        "worker_patience": "5 minutes",
-        "larger_micro_batches": True,
-        "partitions": 6,
-        "reserve": ("texts", "rows"),
-        "port": 4100,
-    }
-    assert request.place == RunPlace(
-        master="spark://there:7077",
-        cores=1,
-        memory="2g",
-        jars="a.jar,b.jar",
-    )
+    assert request.settings == dict(SAID.values())
+    assert request.place == RunPlace(master="spark://there:7077", cores=1, memory="2g", jars="a.jar,b.jar")
     assert (request.duration_seconds, request.as_json) == (60.0, True)
 
 

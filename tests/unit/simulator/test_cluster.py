@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,7 +8,7 @@ from hypothesis import strategies as st
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.pieces import Pieces
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster, dealt, ended, piece_shares, shared_out
-from streamshed.simulator.costs import ClusterCosts, RowCost, TrueCosts
+from streamshed.simulator.costs import RowCost, TrueCosts
 
 
 def cluster(running: int = 4, most: int = 10, **settings: float) -> VirtualCluster:
@@ -156,9 +158,8 @@ def test_what_cannot_be_cut_is_known_as_a_bound() -> None:
 
 def test_what_is_fixed_is_not_shared() -> None:
     costs = TrueCosts(fixed_seconds=0.5, rows={"s": RowCost(read_seconds=1e-3, work_seconds=3e-3)}, warm_up=(2.0,))
-    found = ClusterCosts(costs, cluster())
-    nature = np.random.default_rng(0)
-    assert [found.seconds(number, {"s": 1000}, {"s": 1.0}, 0.0, nature) for number in (0, 1)] == [3.0, 1.5]
+    shared, nature = replace(costs, cluster=cluster()), np.random.default_rng(0)
+    assert [shared.seconds(number, {"s": 1000}, {"s": 1.0}, 0.0, nature) for number in (0, 1)] == [3.0, 1.5]
 
 
 @pytest.mark.parametrize(

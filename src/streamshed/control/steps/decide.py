@@ -26,12 +26,12 @@ def decide(
     decided_at_seconds: float,
 ) -> tuple[ControlState, Decision]:
     """Decide what the coming micro-batch sheds: estimate, predict, plan, settle, guard, spread, record."""
-    request = Request(network, settings, state, upcoming)
+    request = Request(network, settings, state, upcoming, decided_at_seconds)
     prediction = predicted(request, estimated(request), kept_work, time)
     statistics, budget = prediction.statistics, prediction.budget
     proposed = plan_work_shares(network, statistics, budget)
     steady, hysteresis = settled_plan(request, prediction, proposed)
     allowed = guarded(network, steady, statistics=statistics, budget=budget)
     spread = spread_over_queries(request, prediction, allowed.plan.work_codes)
-    decision = recorded(request, prediction, proposed, allowed, spread, decided_at_seconds=decided_at_seconds)
+    decision = recorded(request, prediction, proposed, allowed, spread)
     return state.with_decision(decision, hysteresis), decision

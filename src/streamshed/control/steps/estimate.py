@@ -18,12 +18,14 @@ class Request:
         settings: How it is run.
         state: What the loop remembers.
         upcoming: The micro-batch.
+        decided_at_seconds: When that is decided, on the loop's clock.
     """
 
     network: QueryNetwork
     settings: ControlSettings
     state: ControlState
     upcoming: Upcoming
+    decided_at_seconds: float
 
     @property
     def elapsed_seconds(self) -> float:

@@ -1,6 +1,5 @@
 """Step 7: the decision as it is written down, with its reason."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from streamshed.control.decision import Decision
@@ -17,20 +16,12 @@ _NO_ROOM = "gaps of all queries cannot be kept within their max_gap"
 
 
 def recorded(
-    request: Request,
-    prediction: Prediction,
-    proposed: SheddingPlan,
-    allowed: GuardedPlan,
-    spread: QuerySpread,
-    *,
-    decided_at_seconds: float,
+    request: Request, prediction: Prediction, proposed: SheddingPlan, allowed: GuardedPlan, spread: QuerySpread
 ) -> Decision:
     """Return the decision with all that the journal says of it."""
     upcoming, settings, needs = request.upcoming, request.settings, request.upcoming.needs
     statistics, budget = prediction.statistics, prediction.budget
     planned, applied = spread.planned, spread.applied
-    expected_seconds = statistics.seconds(planned.work_shares)
-    utilization = budget.utilization(expected_seconds)
     return Decision(
         micro_batch_id=upcoming.micro_batch_id,
         work_codes=spread.work_codes,
@@ -45,11 +36,9 @@ def recorded(
         drops=spread.drops,
         row_shares=applied.row_shares,
         kept_shares={} if applied.windows is None else applied.windows.kept_shares,
-        plan=replace(allowed.plan, expected_seconds=expected_seconds, expected_utilization=utilization),
+        plan=_expected(allowed.plan, prediction, planned),
         reason=allowed.plan.reason,
-        explanation=_explanation(
-            allowed, planned, prediction.state_use, prediction.useful.useful, advisory=settings.advisory
-        ),
+        explanation=_explanation(allowed, planned, prediction, advisory=settings.advisory),
         advisory=settings.advisory,
         clamps=allowed.clamps,
         offered_rows=statistics.offered_rows,
@@ -65,13 +54,17 @@ def recorded(
         reach={query: share for query, share in prediction.work.reach.items() if query in needs.rows_per_second},
         needs=needs,
         now_seconds=upcoming.now_seconds,
-        decided_at_seconds=decided_at_seconds,
+        decided_at_seconds=request.decided_at_seconds,
     )
 
 
-def _explanation(
-    allowed: GuardedPlan, planned: QueryRates, use: StateUse, useful: Mapping[str, float], *, advisory: bool
-) -> str:
+def _expected(plan: SheddingPlan, prediction: Prediction, planned: QueryRates) -> SheddingPlan:
+    """The plan, with what the rates of queries are expected to take, which are quantized."""
+    seconds = prediction.statistics.seconds(planned.work_shares)
+    return replace(plan, expected_seconds=seconds, expected_utilization=prediction.budget.utilization(seconds))
+
+
+def _explanation(allowed: GuardedPlan, planned: QueryRates, prediction: Prediction, *, advisory: bool) -> str:
     changes = "".join(f"; {clamp}" for clamp in allowed.clamps)
     goals = planned.missed_goals
     missed = f"; the load leaves too little for the max_error of {', '.join(goals)}" if goals else ""
@@ -80,10 +73,10 @@ def _explanation(
     if shut:
         cause = "state has to be kept within its limit" if makes_room else _NO_ROOM
         missed += f"; shut down, as {cause}: {', '.join(shut)}"
-    missed += _about_state(use, makes_room=makes_room)
+    missed += _about_state(prediction.state_use, makes_room=makes_room)
     missed += "".join(
         f"; of {query} no more than {share:.3g} of the rows are of use to those it feeds"
-        for query, share in useful.items()
+        for query, share in prediction.useful.useful.items()
     )
     return f"{allowed.plan.explanation}{changes}{missed}" + ("; advisory, nothing is shed" if advisory else "")
 

@@ -60,17 +60,10 @@ def make_joined(  # noqa: PLR0913 - as `Node.join`
     problems.raise_if_any()
     if condition is None or windows is None or both is None or shedding is None:
         raise TypeError("a part of a join is missing, but nobody said why")
+    basic_microseconds = default_basic_microseconds(windows) if basic is None else basic
     source = problems.require(
         lambda: JoinSource(
-            left,
-            right,
-            condition,
-            *windows,
-            basic_microseconds=default_basic_microseconds(windows) if basic is None else basic,
-            time=time,
-            prefixes=both,
-            shedding=shedding,
-            chooses_basic=basic is None,
+            left, right, condition, *windows, basic_microseconds, time, both, shedding, chooses_basic=basic is None
         )
     )
     return stream_of(named, source)

@@ -232,9 +232,7 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
     )
     idle = None if idle_after is None else problems.attempt(lambda: parse_duration(idle_after))
     ahead = None if max_ahead is None else problems.attempt(lambda: parse_duration(max_ahead))
-    problems.add_all(_attribute_problems(time, number))
-    if not (parse is None or is_a(parse, Parse)):
-        problems.add(Problem('how it is parsed is parse_json("column", "schema") or parse_csv(...)', got=repr(parse)))
+    problems.add_all(_argument_problems(time, number, parse))
     known_source = problems.require(lambda: as_source(source))
     columns = known_source.columns
     chosen = problems.require(lambda: row_identity(identity, known_source, columns))
@@ -268,13 +266,15 @@ def stream_name_problems(name: str, clock: str) -> Iterator[Problem]:
             yield Problem.of(problem, element)
 
 
-def _attribute_problems(time: object, number: object) -> Iterator[str]:
+def _argument_problems(time: object, number: object, parse: object) -> Iterator[str]:
     if (time is None) == (number is None):
         yield 'it needs either a time or a number: time="column", or number="column" for windows along whole numbers'
     for kind, name in (("time", time), ("number", number)):
         if name is not None and not is_filled_text(name):
             what = "a column, or an expression" if kind == "time" else "the name of a column"
             yield Problem(f"its {kind} is {what}", got=repr(name))
+    if not (parse is None or is_a(parse, Parse)):
+        yield Problem('how it is parsed is parse_json("column", "schema") or parse_csv(...)', got=repr(parse))
 
 
 def _reserved_problems(stream: Stream) -> Iterator[Problem]:

@@ -88,13 +88,7 @@ def explanation_of(  # noqa: PLR0913 - what was decided, and under which load, e
         trigger_interval_seconds: How often a micro-batch starts.
         budget_seconds: What a plan may fill of it.
     """
-    rates, droppable = chosen.rates, chosen.windows
-    counting: Counting = {}
-    for demand, counting_rate in zip(load.demands, rates.tolist(), strict=True):
-        if demand.counts_for is not None:
-            counting.setdefault(demand.counts_for, []).append((demand, counting_rate))
-    node_rates = load.tree.node_rates(rates)
-    placed = {sampler.node: sampler for sampler in samplers(load.tree, rates)}
+    node_rates = load.tree.node_rates(chosen.rates)
     while_kept = WhileKept(
         micro_batch_seconds=load.unsheddable_seconds + chosen.seconds_while_kept(load.tree, load.demands),
         trigger_interval_seconds=trigger_interval_seconds,
@@ -108,25 +102,32 @@ def explanation_of(  # noqa: PLR0913 - what was decided, and under which load, e
         budget_seconds=budget_seconds,
         unshed_seconds=load.unshed_seconds,
         unsheddable_seconds=load.unsheddable_seconds,
-        protected_seconds=protected_seconds(load, droppable, policy),
-        whole_seconds={
-            demand.query: load.tree.load_seconds(np.eye(len(rates))[number])
-            for number, demand in enumerate(load.demands)
-            if demand.is_protected and demand.query not in droppable
-        },
+        protected_seconds=protected_seconds(load, chosen.windows, policy),
+        whole_seconds=_whole_seconds(load, chosen.windows),
         expected_seconds=load.unsheddable_seconds + float(load.tree.node_seconds @ chosen.done),
-        steps=with_upper_steps(
-            [
-                _step(statistics, load, index, node_rates, placed.get(index), chosen.needed)
-                for index in _from_the_top(load)
-            ],
-            network.queries,
-        ),
-        outlooks=tuple(
-            with_windows(outlook_of(load, number, rates, node_rates, counting), chosen, while_kept)
-            for number, demand in enumerate(load.demands)
-            if demand.counts_for is None
-        ),
+        steps=with_upper_steps(_steps(statistics, load, chosen, node_rates), network.queries),
+        outlooks=_outlooks(load, chosen, node_rates, while_kept),
+    )
+
+
+def _whole_seconds(load: NetworkLoad, droppable: Collection[str]) -> dict[str, float]:
+    alone = np.eye(len(load.demands))
+    return {
+        demand.query: load.tree.load_seconds(alone[number])
+        for number, demand in enumerate(load.demands)
+        if demand.is_protected and demand.query not in droppable
+    }
+
+
+def _outlooks(load: NetworkLoad, chosen: ShedWork, node_rates: Vector, while_kept: WhileKept) -> tuple[Outlook, ...]:
+    counting: Counting = {}
+    for demand, counting_rate in zip(load.demands, chosen.rates.tolist(), strict=True):
+        if demand.counts_for is not None:
+            counting.setdefault(demand.counts_for, []).append((demand, counting_rate))
+    return tuple(
+        with_windows(outlook_of(load, number, chosen.rates, node_rates, counting), chosen, while_kept)
+        for number, demand in enumerate(load.demands)
+        if demand.counts_for is None
     )
 
 
@@ -134,6 +135,13 @@ def protected_seconds(load: NetworkLoad, droppable: Collection[str], policy: str
     """Return the time of queries that need every row: the load of the rates that a policy gives without a budget."""
     demands = [replace(one, is_protected=one.is_protected and one.query not in droppable) for one in load.demands]
     return load.tree.load_seconds(rate_policy_named(policy)(load.tree, demands, 0.0))
+
+
+def _steps(statistics: NetworkStatistics, load: NetworkLoad, chosen: ShedWork, node_rates: Vector) -> list[Step]:
+    placed = {sampler.node: sampler for sampler in samplers(load.tree, chosen.rates)}
+    return [
+        _step(statistics, load, index, node_rates, placed.get(index), chosen.needed) for index in _from_the_top(load)
+    ]
 
 
 def _from_the_top(load: NetworkLoad) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from streamshed.joins.model.join_windows import JoinWindows
@@ -14,6 +15,7 @@ from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.planning.load.partly_joinable import partly_joinable
 from streamshed.planning.tree.scalability import protected_streams
 from streamshed.statistics.join_sides import rows_per_second_of
+from streamshed.statistics.join_statistics import JoinStatistics
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
@@ -118,7 +120,7 @@ def join_outlooks(
             stream,
             stream.joined,
             statistics,
-            load_factor=load_factor,
+            load=load_factor,
             interval=trigger_interval_seconds,
             is_sheddable=stream.name in sheddable,
         )
@@ -128,19 +130,12 @@ def join_outlooks(
 
 
 def _outlook(
-    stream: Stream,
-    join: JoinSource,
-    statistics: NetworkStatistics,
-    *,
-    load_factor: float,
-    interval: float,
-    is_sheddable: bool,
+    stream: Stream, join: JoinSource, statistics: NetworkStatistics, *, load: float, interval: float, is_sheddable: bool
 ) -> JoinOutlook:
     windows = JoinWindows(join.left_microseconds, join.right_microseconds, join.basic_microseconds)
     w1, w2 = join.left_microseconds / 1e6, join.right_microseconds / 1e6
     measured, speed = statistics.join(stream.name), statistics.stream(stream.name).event_seconds_per_second
-    arriving = (measured.left_rows_per_second, join.left), (measured.right_rows_per_second, join.right)
-    left, right = (load_factor * (rows_per_second_of(node, statistics) if n is None else n) for n, node in arriving)
+    left, right = (load * rows for rows in _rows_per_second(join, measured, statistics))
     comparisons = measured.compared_share * left * right * (w1 + w2) / speed
     pieces = [windows.basic_windows(side) for side in Side]
     delay, shedding = delay_of_stream(stream) / 1e6, join.shedding
@@ -172,3 +167,9 @@ def _outlook(
         sampled_side=shedding.sampled_side if join.is_sampled else None,
         chooses_basic_window=join.chooses_basic and shedding.mode is JoinMode.SUBSET,
     )
+
+
+def _rows_per_second(join: JoinSource, measured: JoinStatistics, statistics: NetworkStatistics) -> Iterator[float]:
+    """Of both sides, as measured where they come to the join, else as their streams' are."""
+    for node, rows in ((join.left, measured.left_rows_per_second), (join.right, measured.right_rows_per_second)):
+        yield rows_per_second_of(node, statistics) if rows is None else rows

@@ -247,25 +247,9 @@ def compiled_partials(
     """
     streams, outputs = network.streams, network.row_outputs
     present = [sharing_class for stream in streams for sharing_class in stream.work.classes]
-    placed_rows = [
-        placed(
-            rows[stream.work.stream.name],
-            stream.work.classes,
-            stream.work.gating,
-            with_instants=layout.collected,
-            of_pairs=stream.work.stream.is_sampled_join,
-            delay=delay_of_stream(stream.work.stream),
-        )
-        for stream in streams
-    ]
+    united = _placed_rows(streams, rows, layout)
     extremes = any(output.shape.function in _EXTREMES for output in outputs)
     sketches = Sketches.of(outputs, present)
-    if any(SUMS in stream_rows.columns for stream_rows in placed_rows):
-        placed_rows = [
-            stream_rows if SUMS in stream_rows.columns else stream_rows.withColumn(SUMS, F.lit(None).cast(SUMS_TYPE))
-            for stream_rows in placed_rows
-        ]
-    united = functools.reduce(DataFrame.unionByName, placed_rows)
     sizes = any(tuple(sized_of_stream(stream.work)) for stream in streams)
     reaches = any(output.shape.function in _CENTERED for output in outputs)
     slices = slice_partials(united, layout, extremes=extremes, reaches=reaches, sizes=sizes, sketches=sketches)
@@ -282,6 +266,25 @@ def compiled_partials(
     if layout.count_windows:
         partials = partials.unionByName(count_stage(streams, partials.schema))
     return partials
+
+
+def _placed_rows(streams: Sequence[CompiledStream], rows: Mapping[str, DataFrame], layout: StateLayout) -> DataFrame:
+    """The rows of all streams, each in its slice."""
+    frames = [
+        placed(
+            rows[stream.work.stream.name],
+            stream.work.classes,
+            stream.work.gating,
+            with_instants=layout.collected,
+            of_pairs=stream.work.stream.is_sampled_join,
+            delay=delay_of_stream(stream.work.stream),
+        )
+        for stream in streams
+    ]
+    if any(SUMS in frame.columns for frame in frames):
+        no_sums = F.lit(None).cast(SUMS_TYPE)
+        frames = [frame if SUMS in frame.columns else frame.withColumn(SUMS, no_sums) for frame in frames]
+    return functools.reduce(DataFrame.unionByName, frames)
 
 
 def readings(domain: TimeDomain, layout: StateLayout) -> dict[str, int]:

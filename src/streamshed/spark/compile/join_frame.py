@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from pyspark.accumulators import Accumulator
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, GroupedData, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -159,16 +159,8 @@ def joined_frame(
         raise TypeError(f'"{joined.name}" is no joined stream')
     sampled = None if streaming is None else sampled_side_of(join)
     side_rows = {
-        side: _side_rows(
-            spark,
-            node,
-            sources[node.stream.name],
-            prefix,
-            SideOf(joined.name, side),
-            streaming,
-            is_drawn=side is sampled,
-        )
-        for side, node, prefix in _sides(join)
+        side: _side_rows(spark, join, SideOf(joined.name, side), sources, streaming, is_drawn=side is sampled)
+        for side in Side
     }
     sums, summed = _summed(joined, side_rows, network)
     result_type = _result_type(join, side_rows)
@@ -188,17 +180,19 @@ def joined_frame(
         rows = lines[side] if streaming is None else _with_carrier(spark, lines[side], node, streaming)
         packed.append(in_arrow(rows.drop(EVENT_TIME), packing(condition, side, labels, fragments), PACKED_DDL))
     by_label = packed[0].unionByName(packed[1]).groupBy("label")
+    return _unpacked(_packed_results(by_label, work, streaming), work, result_type), sums.class_ids
+
+
+def _packed_results(by_label: GroupedData, work: JoinWork, streaming: StreamingJoin | None) -> DataFrame:
     if streaming is None:
-        packed_results = by_label.applyInArrow(work.all_at_once(), PIECE_DDL)
-    else:
-        packed_results = by_label.transformWithStateInPandas(
-            LateProcessor(JoinOperator(work, streaming.client, streaming.reports), [BASIC_WINDOWS]),
-            OUTPUT_DDL,
-            "append",
-            "EventTime",
-            eventTimeColumnName=JOINED_AT,
-        )
-    return _unpacked(packed_results, work, result_type), sums.class_ids
+        return by_label.applyInArrow(work.all_at_once(), PIECE_DDL)
+    return by_label.transformWithStateInPandas(
+        LateProcessor(JoinOperator(work, streaming.client, streaming.reports), [BASIC_WINDOWS]),
+        OUTPUT_DDL,
+        "append",
+        "EventTime",
+        eventTimeColumnName=JOINED_AT,
+    )
 
 
 def _refuse_collations(name: str, join: JoinSource, side_rows: Mapping[Side, DataFrame]) -> None:
@@ -262,15 +256,16 @@ def _sides(join: JoinSource) -> Sequence[tuple[Side, Node, str]]:
 
 def _side_rows(
     spark: SparkSession,
-    node: Node,
-    source: DataFrame,
-    prefix: str,
+    join: JoinSource,
     of: SideOf,
+    sources: Mapping[str, DataFrame],
     streaming: StreamingJoin | None,
     *,
     is_drawn: bool,
 ) -> DataFrame:
     """The rows of a side: `event_time`, `TIME`, its columns under the names that results have, and perhaps `DRAWN`."""
+    node, prefix = next((node, prefix) for side, node, prefix in _sides(join) if side is of.side)
+    source = sources[node.stream.name]
     admission = None if streaming is None else streaming.sides.get(of)
     if side_aggregates(node):
         return side_answers(spark, node, source, prefix, admission=admission)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from streamshed.answering.table.shed_interval import UNSETTLED, ShedInterval, remembered
 from streamshed.control.decision import Decision, Upcoming
@@ -69,6 +70,14 @@ class MicroBatchPlanner:
         lost: Finds rows that brokers have deleted.
     """
 
+    joined: Mapping[str, JoinOutcome] = MappingProxyType({})
+    """The outcomes of the joins in the micro-batch that was recorded last."""
+    places = SourcePlaces()
+    """Of the sources, once the query is laid out."""
+    _last_started: float | None = None
+    _recorded = -1
+    _catching_up: CatchingUp | None = None
+
     def __init__(  # noqa: PLR0913 - all that it asks and tells, each by its name
         self,
         facts: DomainFacts,
@@ -97,11 +106,6 @@ class MicroBatchPlanner:
         self._needs, self._on_decision, self._effective_shares = needs, on_decision, effective_shares
         self._lost = LostRows({}) if lost is None else lost
         self._joins = joins if joins is not None else JoinPlanner((), frozenset(), dict)
-        self._last_started: float | None = None
-        self.joined: Mapping[str, JoinOutcome] = {}
-        """The outcomes of the joins in the micro-batch that was recorded last."""
-        self.places = SourcePlaces()
-        """Of the sources, once the query is laid out."""
         self._lock = threading.Lock()
         self._sizes = RowSizes()
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
@@ -111,10 +115,8 @@ class MicroBatchPlanner:
         self._carrier = CarrierClock(facts.sources, last, watermark_so_far(checkpoint))
         self._delays = {stream.name: delay_of_stream(stream) for stream in facts.streams}
         self._rows_left: dict[str, int] = {}
-        self._recorded = -1
         self._clock_lead_seconds: dict[int, float] = {}
         """By micro-batch that this process was asked for, how far its steady clock was ahead of the wall clock."""
-        self._catching_up: CatchingUp | None = None
 
     def plan(self, micro_batch_id: int) -> str:
         """Return the plan of a micro-batch as JSON; durable before it is returned for the first time."""

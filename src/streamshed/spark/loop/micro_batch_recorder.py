@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pyspark.accumulators import Accumulator
 
 from streamshed.answering.table.output import Output
+from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
 from streamshed.sharing.network_work import StreamWork
 from streamshed.spark.checkpoint.answer_files import AnswerFiles
@@ -107,10 +108,22 @@ class MicroBatchRecorder:
         entry = (
             to.loop.record(outcome, measurements) if to.scaling is None else to.scaling.record(outcome, measurements)
         )
+        status = self._status(report, outcome, entry, written)
+        log_changes(to.finished.latest, status)
+        to.finished.add(status)
+        if writer is not None:
+            queries = {name: asdict(query) for name, query in status.queries.items()}
+            leading = writer.take_leading_answers(report.micro_batch_id)
+            to.answer_files.write(report.micro_batch_id, queries, leading)
+        to.history.append(journal_row(entry.to_row(), status, entry.decision))
+
+    def _status(
+        self, report: MicroBatchReport, outcome: MicroBatchOutcome, entry: JournalEntry, written: Written
+    ) -> RunStatus:
+        to, writer, decision = self._to, written.writer, entry.decision
         before = to.finished.latest
         waited = 0.0 if before.micro_batch_id < 0 else outcome.started_at_seconds - before.started_at_seconds
-        decision = entry.decision
-        status = RunStatus(
+        return RunStatus(
             clock=to.clock,
             micro_batch_id=report.micro_batch_id,
             started_at_seconds=report.started_at_seconds,
@@ -137,13 +150,6 @@ class MicroBatchRecorder:
             scaling=None if to.scaling is None else to.scaling.status(report.micro_batch_id),
             steps_seconds=report.steps_seconds,
         )
-        log_changes(before, status)
-        to.finished.add(status)
-        if writer is not None:
-            queries = {name: asdict(query) for name, query in status.queries.items()}
-            leading = writer.take_leading_answers(report.micro_batch_id)
-            to.answer_files.write(report.micro_batch_id, queries, leading)
-        to.history.append(journal_row(entry.to_row(), status, decision))
 
     def _measured(self, report: MicroBatchReport, plans: Mapping[str, StreamPlan], written: Written) -> Measured:
         """What tasks told of the network in a micro-batch."""

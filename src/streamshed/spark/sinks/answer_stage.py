@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
@@ -121,30 +121,43 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         shed, partly_joined, lost = ((), (), ()) if plan is None else (plan.shed, plan.partly_joined, plan.lost)
         usual = {} if plan is None else plan.effective_shares
         dropped = together(dropped_windows(fixed if plan is None else plan.drops), unseen)
-        tallies: list[Summary] = []
-        sums: list[Mapping[Share, WindowSums]] = []
-        unreadable: list[pa.RecordBatch] = []
-        leading: list[pa.Table] = []
+        report = _TaskReport()
         for record_batch in whole_groups(record_batches, answering.derived.definitions):
             partials_of_windows = WindowPartials(record_batch)
             partials_in_time = _answered(partials_of_windows, dropped, answering.definitions_by_count)
-            sums.append(window_sums(partials_in_time, answering.carried.log_effective_shares(partials_in_time)))
+            report.sums.append(window_sums(partials_in_time, answering.carried.log_effective_shares(partials_in_time)))
             for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined, usual, lost):
-                tallies.append(summarized(answers))
-                leading.append(leading_answers(answers))
-                if answers.column("kind")[0].as_py() == UNREADABLE:
-                    unreadable.append(answers)
-                else:
+                if report.takes(answers):
                     yield answers
-        SetAside(set_aside, query_id(), number).put(partition, unreadable)
-        summaries.add(
-            {(number, _LAST_LEVEL, partition): TaskSummary(added(tallies), summed(sums), leading_of(leading))}
-        )
+        SetAside(set_aside, query_id(), number).put(partition, report.unreadable)
+        summaries.add({(number, _LAST_LEVEL, partition): report.summary()})
 
     flat = _flat(partials, nested, answering.derived)
     if has_cohorts:
         flat = flat.withColumn(COHORT, state_cohort(F.col("key_long"), F.col("key_text")))
     return in_arrow(flat, answered, ANSWER_DDL)
+
+
+@dataclass
+class _TaskReport:
+    """What a task has answered so far, and the rows that could not be read."""
+
+    tallies: list[Summary] = field(default_factory=list)
+    sums: list[Mapping[Share, WindowSums]] = field(default_factory=list)
+    leading: list[pa.Table] = field(default_factory=list)
+    unreadable: list[pa.RecordBatch] = field(default_factory=list)
+
+    def takes(self, answers: pa.RecordBatch) -> bool:
+        """Take in answers of one kind, and return whether they are delivered."""
+        self.tallies.append(summarized(answers))
+        self.leading.append(leading_answers(answers))
+        if answers.column("kind")[0].as_py() != UNREADABLE:
+            return True
+        self.unreadable.append(answers)
+        return False
+
+    def summary(self) -> TaskSummary:
+        return TaskSummary(added(self.tallies), summed(self.sums), leading_of(self.leading))
 
 
 def listener_of(

@@ -25,13 +25,6 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
     """
     number, long = F.col(f"{value}.number"), F.col(f"{value}.long")
     unit, is_present = F.lit(1), number.isNotNull().cast("bigint")
-    moments = F.struct(
-        is_present.alias("present"),
-        number.alias("mean"),
-        F.lit(0.0).alias("dispersion"),
-        F.lit(1.0).alias("weight"),
-    )
-    square = number * number
     partials = {
         "rows": unit,
         "rows_weighted": unit,
@@ -39,7 +32,7 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
         "present_weighted": is_present,
         "total": number,
         "total_weighted": number,
-        "squares_weighted": square,
+        "squares_weighted": number * number,
         "sizes_weighted": F.abs(number),
         "greatest_weight": unit,
         "sum_low": long.bitwiseAND(F.lit(_LOW_BITS)),
@@ -49,7 +42,7 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
         "collected": F.when(
             F.col(f"{value}.instant").isNotNull(), F.array(F.struct(f"{value}.instant", f"{value}.text"))
         ),
-        "moments": F.when(number.isNotNull(), F.array(moments)),
+        "moments": F.when(number.isNotNull(), F.array(_moments(number))),
         **{
             f"{side}_{carriage}": F.col(f"{value}.{carriage}")
             for side in ("least", "greatest")
@@ -67,6 +60,16 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
         if name in {*_SKETCHES, *_LISTS} - partials.keys() or name.startswith(("counted", "sampled_"))
     }
     return {name: column for name, column in (partials | nothing).items() if name in schema.names}
+
+
+def _moments(number: Column) -> Column:
+    """Of a value alone."""
+    return F.struct(
+        number.isNotNull().cast("bigint").alias("present"),
+        number.alias("mean"),
+        F.lit(0.0).alias("dispersion"),
+        F.lit(1.0).alias("weight"),
+    )
 
 
 def merged_partials(fields: Sequence[T.StructField]) -> list[Column]:

@@ -89,8 +89,12 @@ def _partials(
         F.min(or_sums("least_long", ordered_long)).alias("least_long"),
         F.max(or_sums("greatest_long", ordered_long)).alias("greatest_long"),
     ]
-    if layout.dispersions:
-        partials.append(F.var_pop(number).alias("variance"))
+    return [*partials, *_family_partials(layout, sketches)]
+
+
+def _family_partials(layout: StateLayout, sketches: Sketches) -> list[Column]:
+    """The partials that only some checkpoints have."""
+    partials = [F.var_pop("number").alias("variance")] if layout.dispersions else []
     partials += sketches.of_slices(layout)
     if layout.decimals:
         partials += [

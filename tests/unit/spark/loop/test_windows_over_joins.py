@@ -12,7 +12,7 @@ from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.joins.model.side import Side
-from streamshed.network.model.network import network
+from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.node import Node
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
@@ -20,7 +20,7 @@ from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.retention import needed_share
-from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED
+from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.spark.source.event_times import joined_times
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
@@ -29,7 +29,8 @@ TRIGGER_SECONDS, FIXED_SECONDS, READ_SHARE, SECONDS_PER_ROW = 2.0, 0.2, 0.02, 60
 ROWS_PER_SECOND = 10_000
 BURST, SETTLED_SECONDS, END = range(20, 140), 20, 170
 MAX_GAP = 30
-CALLS, ALERTS = (stream(name, rate(1), time="timestamp") for name in ("calls", "alerts"))
+SOURCES = ("calls", "alerts")
+CALLS, ALERTS = (stream(name, rate(1), time="timestamp") for name in SOURCES)
 SIDES = {"rows": CALLS, "answers": CALLS.window("200 ms", every="100 ms").by("value").agg(n="count(*)")}
 
 
@@ -51,17 +52,12 @@ class Course:
 def run(side: Node, overload: float) -> Course:
     """Run a join in virtual time, rows stamped as they come; a row costs what it does if its side admits it."""
     pairs = side.join(ALERTS, on="value", within=("500 ms", "100 ms"), name="pairs")
-    asked = network(pairs.window("500 ms").agg(n="count(*)").query("q", mode="subset", max_gap=MAX_GAP))
-    prior = LoadPrior(
-        fixed_seconds=FIXED_SECONDS, seconds_per_row=SECONDS_PER_ROW, read_share=READ_SHARE, is_measured=True
-    )
-    loop = ControlLoop(asked, ControlSettings(trigger_interval_seconds=TRIGGER_SECONDS, prior=prior), lambda: 0.0)
+    loop = _loop(network(pairs.window("500 ms").agg(n="count(*)").query("q", mode="subset", max_gap=MAX_GAP)))
     course, drops, before, now, number = Course(), NOTHING_DROPPED, 0.0, TRIGGER_SECONDS, 0
     while now < END:
         first, last = round(before * SECOND), round(now * SECOND) - 1
         offered = {"pairs": round(ROWS_PER_SECOND * (_load(now, overload) - _load(before, overload)))}
-        own = EventTimes(opened=max(0, first - SECOND), carried_since=None, first=first, last=last)
-        times = joined_times(pairs, {"calls": own, "alerts": own}, carried_since=0 if number else None)
+        times = joined_times(pairs, dict.fromkeys(SOURCES, _times(first, last)), carried_since=0 if number else None)
         decision = loop.plan(
             Upcoming(
                 micro_batch_id=number,
@@ -73,11 +69,8 @@ def run(side: Node, overload: float) -> Course:
             )
         )
         drops = decision.drops
-        known = list(drops.queries.values())
-        needed = [needed_share([one.unneeded_of_side(of) for one in known], first, last) for of in Side]
-        admitted = sum(needed) / len(needed) if known else 1.0
-        row_seconds = SECONDS_PER_ROW * (READ_SHARE + (1 - READ_SHARE) * admitted)
-        took = FIXED_SECONDS + offered["pairs"] * row_seconds
+        admitted = _admitted_share(drops, first, last)
+        took = _seconds(offered["pairs"], admitted)
         loop.record(
             MicroBatchOutcome(
                 micro_batch_id=number,
@@ -90,13 +83,34 @@ def run(side: Node, overload: float) -> Course:
                 started_at_seconds=now,
             )
         )
-        course.dropped |= {window for one in known for window in one.numbers()}
+        course.dropped |= {window for query in drops.queries.values() for window in query.numbers()}
         if BURST[0] + SETTLED_SECONDS <= before and now <= BURST[-1]:
             course.seconds.append((took, now - before))
             course.needed.append((admitted, now - before))
         before, number = now, number + 1
         now = max(now + took, (math.floor(now / TRIGGER_SECONDS + 1e-9) + 1) * TRIGGER_SECONDS)
     return course
+
+
+def _times(first: int, last: int) -> EventTimes:
+    return EventTimes(opened=max(0, first - SECOND), carried_since=None, first=first, last=last)
+
+
+def _loop(queries: QueryNetwork) -> ControlLoop:
+    prior = LoadPrior(
+        fixed_seconds=FIXED_SECONDS, seconds_per_row=SECONDS_PER_ROW, read_share=READ_SHARE, is_measured=True
+    )
+    return ControlLoop(queries, ControlSettings(trigger_interval_seconds=TRIGGER_SECONDS, prior=prior), lambda: 0.0)
+
+
+def _admitted_share(drops: WindowDrops, first: int, last: int) -> float:
+    queries = list(drops.queries.values())
+    needed = [needed_share([query.unneeded_of_side(side) for query in queries], first, last) for side in Side]
+    return sum(needed) / len(needed) if queries else 1.0
+
+
+def _seconds(rows: int, admitted_share: float) -> float:
+    return FIXED_SECONDS + rows * SECONDS_PER_ROW * (READ_SHARE + (1 - READ_SHARE) * admitted_share)
 
 
 def _load(now: float, overload: float) -> float:

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from streamshed.cli.main import cli
+from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.spark.checkpoint.hold import CheckpointHold
 from streamshed.spark.checkpoint.stop_note import note_stop
@@ -134,3 +137,13 @@ def test_a_checkpoint_that_a_run_uses_is_refused_until_that_dies(tmp_path: Path)
         CheckpointHold(folder)
     with CheckpointHold(folder, alone=True):
         pass
+
+
+def test_the_command_leaves_alone_what_is_as_asked_and_refuses_the_rest(checkpoint: Path) -> None:
+    command = ["checkpoint", "repartition", str(checkpoint), "--partitions"]
+    done = CliRunner().invoke(cli, [*command, "1"])
+    assert (done.exit_code, done.output) == (ExitCode.DONE, f"{checkpoint}: has 1 partitions already\n")
+    without_note(checkpoint)
+    refused = CliRunner().invoke(cli, [*command, "2"])
+    assert refused.exit_code == ExitCode.REFUSED
+    assert "cannot have 2 partitions" in refused.output

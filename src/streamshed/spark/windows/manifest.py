@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any, Protocol
 
 from streamshed.errors import DamagedFileError, IncompatibleCheckpointError
+from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.network import QueryNetwork, TimeDomain
@@ -288,6 +289,8 @@ def _source_kind(stream: Stream) -> str:
     match stream.source:
         case FolderSource():
             return "folder"
+        case DeltaSource():
+            return "delta"
         case KafkaSource():
             return "kafka"
         case RateSource():

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from streamshed.errors import StreamshedError
+from streamshed.network.model.delta_source import delta
 from streamshed.network.model.kafka_source import kafka
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
@@ -54,6 +55,7 @@ __all__ = [
     "Thresholds",
     "WorkerLimits",
     "__version__",
+    "delta",
     "folder",
     "inner_product",
     "kafka",

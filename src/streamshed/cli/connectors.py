@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.run.run_settings import CONSOLE
 
@@ -26,8 +27,8 @@ def connector_options(network: QueryNetwork, jars: str | None, *, sink: str = CO
         jars: Those that the user names; None: they are fetched where they are needed.
         sink: The kind of the sink.
     """
-    reads_topics = any(isinstance(stream.source, KafkaSource) for stream in network.all_streams)
-    names = {sink, "kafka"} if reads_topics else {sink}
+    kinds = {KafkaSource: "kafka", DeltaSource: "delta"}
+    names = {sink, *(kinds[kind] for stream in network.all_streams if (kind := type(stream.source)) in kinds)}
     if jars is None and names == {CONSOLE}:
         return {}
     from streamshed.spark.common.connector import DELTA, KAFKA, connector_settings

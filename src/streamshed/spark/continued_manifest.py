@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from streamshed.errors import IncompatibleCheckpointError
+from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.network import QueryNetwork, TimeDomain
@@ -119,6 +120,8 @@ def _source_kind(stream: Stream) -> str:
     match stream.source:
         case FolderSource():
             return "folder"
+        case DeltaSource():
+            return "delta"
         case KafkaSource():
             return "kafka"
         case RateSource():

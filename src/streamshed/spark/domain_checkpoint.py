@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+
+from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.spark.admit.set_aside import discard_unfinished
-from streamshed.spark.checkpoint.checkpoint_reader import last_begun, watermark_milliseconds
+from streamshed.spark.checkpoint.checkpoint_reader import (
+    interrupted_repartitioning,
+    is_committed,
+    last_begun,
+    watermark_milliseconds,
+)
 from streamshed.spark.checkpoint.source_places import SourcePlaces
+from streamshed.spark.checkpoint.stop_note import forget_stop, note_stop
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.checkpoint.unfinished_state import discard_unfinished_state
 from streamshed.spark.compile.compiled_network import needed_layout
@@ -16,6 +25,9 @@ from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.source.seen_before import seen_until
 from streamshed.spark.windows.manifest import FILE, NEW_CHECKPOINT, Manifest, read_manifest
+
+_COMMIT_SECONDS, _LOOK_EVERY_SECONDS = 5.0, 0.02
+"""How long Spark may take to commit what was written; a micro-batch that is not committed runs again."""
 
 
 class DomainCheckpoint:
@@ -36,6 +48,7 @@ class DomainCheckpoint:
         self.spark_path = f"{settings.checkpoint}/spark"
         self.set_aside = f"{settings.checkpoint}/set_aside"
         self._before = read_manifest(self.folder)
+        self._refuse_interrupted()
         self.manifest = self._continued(draft, self._before)
 
     @property
@@ -57,6 +70,15 @@ class DomainCheckpoint:
         """
         self._continued(draft, self.manifest)
 
+    def _refuse_interrupted(self) -> None:
+        before = self._before
+        partitions = None if before is None else interrupted_repartitioning(self.spark_folder, before.partitions)
+        if partitions is not None:
+            raise IncompatibleCheckpointError(
+                f'repartitioning "{self.folder.root}" to {partitions} partitions was interrupted: repeat it, by'
+                f" streamshed checkpoint repartition CHECKPOINT --partitions {partitions}"
+            )
+
     def begin(self, draft: DomainDraft, places: SourcePlaces) -> None:
         """Write down what begins, and discard what an interrupted micro-batch has left.
 
@@ -74,8 +96,25 @@ class DomainCheckpoint:
             )
         self.manifest = replace(self.manifest, places=places)
         self.folder.write_sealed(FILE, self.manifest.to_json())
+        forget_stop(self.folder)
         discard_unfinished_state(self.spark_folder)
         discard_unfinished(self.set_aside, self.spark_folder)
+
+    def end(self, query: StreamingQuery, last_written: int | None) -> None:
+        """Stop Spark's query once the micro-batch that was written last is committed, and write down which that is.
+
+        Args:
+            query: It begins no other micro-batch, or calls it off.
+            last_written: The latest micro-batch of which answers may have gone to the sink; None: there is none.
+        """
+        if last_written is None:
+            query.stop()
+            return
+        deadline = time.monotonic() + _COMMIT_SECONDS
+        while query.isActive and time.monotonic() < deadline and not is_committed(self.spark_folder, last_written):
+            time.sleep(_LOOK_EVERY_SECONDS)
+        query.stop()
+        note_stop(self.folder, last_written)
 
     def _continued(self, draft: DomainDraft, before: Manifest | None) -> Manifest:
         """The manifest with which a network goes on, or begins."""

@@ -283,11 +283,10 @@ class DomainRun:
 
     def close(self) -> None:
         """Stop the query, and write down what was learned."""
-        if self._query is not None:
-            if self._writer is not None:
-                self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
+        if self._query is not None and self._writer is not None:
+            last_written = self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
             self.idle_since_seconds = time.monotonic()
-            self._query.stop()
+            self._checkpoint.end(self._query, last_written)
             self._planner.record_last()
         self._topics.close()
         self._input_cut.restore()

@@ -26,7 +26,6 @@ from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.hand_over import DomainStarter, HandOver, RunningDomains, first_windows
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.operators.expression_checker import parser_of
-from streamshed.spark.plan.plan_server import PlanServer
 from streamshed.spark.supervision import LOOK_EVERY_SECONDS, Supervision
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -40,14 +39,14 @@ class Run:
     def __init__(
         self,
         domains: RunningDomains,
-        server: PlanServer,
+        opened: ExitStack,
         starter: DomainStarter,
         network: QueryNetwork,
         supervision: Supervision,
         watch: ExecutorWatch | None = None,
     ) -> None:
         self._running = domains
-        self._server, self._starter, self._network, self._watch = server, starter, network, watch
+        self._opened, self._starter, self._network, self._watch = opened, starter, network, watch
         self._is_closed = False
         self._supervision = supervision
         self._changing = supervision.changing
@@ -314,7 +313,7 @@ class Run:
                 self._watch.close()
             for domain in self._domains:
                 domain.close()
-            self._server.close()
+            self._opened.close()
 
     def __enter__(self) -> Self:
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
@@ -12,6 +13,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.feed import refuse_bad_feeds
 from streamshed.network.words.keywords import with_advice
+from streamshed.spark.checkpoint.hold import CheckpointHold
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.checkpoint.storage import Storage, absolute_location
 from streamshed.spark.cluster.domain_scaling import DomainWorkers
@@ -47,7 +49,7 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
     Raises:
         InvalidNetworkError: Settings that cannot be, all that are; types that aggregates do not take; a function that
             several clocks would confuse.
-        IncompatibleCheckpointError: The checkpoint was made for another network.
+        IncompatibleCheckpointError: The checkpoint was made for another network, or is being repartitioned.
         UnsheddableQueryError: The policy cannot answer a query, and `unscalable` is "refuse".
         SourceUnavailableError: A folder or a topic that is not there, a broker that does not answer, a relation that
             cannot be read or repeats a key of a lookup.
@@ -64,13 +66,12 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
     storage = Storage.at(absolute_location(settings.checkpoint))
     refuse_other_checkpoint(storage)
     refuse_lost_clocks(storage, network)
-    await_executor(spark, patience_seconds=settings.worker_patience_seconds)
-    server = PlanServer(host=settings.host, port=settings.port)
-    try:
+    with ExitStack() as opening:
+        opening.enter_context(CheckpointHold(storage))
+        await_executor(spark, patience_seconds=settings.worker_patience_seconds)
+        server = opening.enter_context(PlanServer(host=settings.host, port=settings.port))
         starter, domains = _prepared(network, spark, settings, sink, server)
-    except BaseException:
-        server.close()
-        raise
+        opened = opening.pop_all()
     watch = executor_watch(
         spark, lambda: domains.queries, domains.give_up, patience_seconds=settings.worker_patience_seconds
     )
@@ -80,7 +81,7 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
         patience_seconds=settings.fault_patience_seconds,
         on_look=notes.look,
     )
-    run = Run(domains, server, starter, network, supervision, watch)
+    run = Run(domains, opened, starter, network, supervision, watch)
     try:
         starter.describe(network)
         for domain in domains.domains:

@@ -1,1 +1,1 @@
-"""`streamshed checkpoint`: what a checkpoint holds, and whether it is whole."""
+"""`streamshed checkpoint`: what a checkpoint holds, whether it is whole, and its partitions."""

@@ -17,11 +17,11 @@ _CHECKPOINT = click.argument("checkpoint")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-@click.group(short_help="Say what a checkpoint holds, and whether it is whole.")
+@click.group(short_help="Say what a checkpoint holds, check it, and repartition it.")
 def checkpoint() -> None:
-    """Say what a checkpoint holds, and whether it is whole.
+    """Say what a checkpoint holds, whether it is whole, and give its state another number of partitions.
 
-    CHECKPOINT is the folder that the run was given, or its URI. It is read, never changed; Spark is not started.
+    CHECKPOINT is the folder that the run was given, or its URI.
     """
 
 
@@ -29,7 +29,7 @@ def checkpoint() -> None:
 @_CHECKPOINT
 @_JSON
 def show(*, checkpoint: str, as_json: bool) -> None:
-    """Say what CHECKPOINT holds: clocks, micro-batches, state, files, versions."""
+    """Say what CHECKPOINT holds: clocks, micro-batches, state, files, versions. Nothing is changed."""
     from streamshed.cli.checkpoint.wording import contents_lines
     from streamshed.spark.inspection.contents import clocks_of, contents_of
 
@@ -50,7 +50,7 @@ def show(*, checkpoint: str, as_json: bool) -> None:
 def verify(*, checkpoint: str, as_json: bool) -> ExitCode:
     """Check that a run can go on from CHECKPOINT: its files are whole, and fit together.
 
-    It reads all files. A run that goes on meanwhile looks damaged: stop it first.
+    It reads all files, and changes nothing. A run that goes on meanwhile looks damaged: stop it first.
     """
     from streamshed.spark.inspection.checks import flaws
     from streamshed.spark.inspection.contents import clocks_of
@@ -72,6 +72,35 @@ def verify(*, checkpoint: str, as_json: bool) -> ExitCode:
             click.echo(f"{checkpoint}/{flaw.place}: {'harmless: ' if flaw.is_harmless else ''}{flaw.says}")
         click.echo(f"{checkpoint}: {'whole' if is_whole else 'damaged'}: {', '.join(by_clock)}")
     return ExitCode.DONE if is_whole else ExitCode.REFUSED
+
+
+@checkpoint.command()
+@_CHECKPOINT
+@click.option("--partitions", type=click.IntRange(min=1), required=True, help="So many each stage is to have.")
+@click.option("--cores", type=click.IntRange(min=1), help="Threads of Spark.  [default: one per core]")
+@click.option("--memory", default="4g", show_default=True, help="Memory of Spark.")
+def repartition(*, checkpoint: str, partitions: int, cores: int | None, memory: str) -> None:
+    """Give the state in CHECKPOINT another number of partitions, so that a run goes on with it.
+
+    Stop the run before. All that is open goes on. If the command is interrupted, repeat it.
+    """
+    from streamshed.cli.spark_session import session
+    from streamshed.spark import repartition as repartitioning
+    from streamshed.spark.checkpoint.hold import CheckpointHold
+    from streamshed.spark.inspection.repartitionable import repartitionable
+
+    repartitioning.require_tool()
+    folder = _reached(checkpoint)
+    repartitionable(folder, partitions)
+    with CheckpointHold(folder, alone=True):
+        changing = repartitionable(folder, partitions)
+        if changing:
+            with session("streamshed checkpoint repartition", cores=cores, memory=memory) as spark:
+                repartitioning.repartition(spark, checkpoint, changing, partitions)
+    for clock in changing:
+        click.echo(f"{checkpoint}/{clock.clock}: {clock.manifest.partitions} partitions became {partitions}")
+    if not changing:
+        click.echo(f"{checkpoint}: has {partitions} partitions already")
 
 
 def _reached(checkpoint: str) -> Storage:

@@ -21,7 +21,7 @@ from streamshed.network.document.schema_operators import (
     SEMIJOIN,
     WINDOW,
 )
-from streamshed.network.document.schema_streams import FOLDER, KAFKA, RATE, RELATION, STREAM, parse
+from streamshed.network.document.schema_streams import DELTA, FOLDER, KAFKA, RATE, RELATION, STREAM, parse
 from streamshed.network.words.schema_forms import (
     Schema,
     by_name,
@@ -82,6 +82,7 @@ DOCUMENT_SCHEMA: Schema = {
     "$defs": {
         "stream": STREAM,
         "folder": FOLDER,
+        "delta": DELTA,
         "kafka": KAFKA,
         "rate": RATE,
         "parse_json": parse("json", "a JSON object"),

@@ -16,6 +16,7 @@ from streamshed.network.document.document_values import (
     text_at,
     texts_of,
 )
+from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.identity import Identity, IdentityKind, row_identity
 from streamshed.network.model.kafka_source import LATEST, KafkaSource, written_start
 from streamshed.network.model.sources import FileFormat, FolderSource, OutsideSource, RateSource
@@ -83,6 +84,8 @@ def _read_source(place: Place, body: Mapping[str, object], folder: Path) -> Outs
         return RateSource(int(rows_per_second))
     if is_given(place, body, "kafka"):
         return _read_topics(place, body)
+    if is_given(place, body, "delta"):
+        return _read_table(place, body, folder)
     path, schema, limit = (
         text_at(body, "folder"),
         text_at(body, "schema"),
@@ -102,6 +105,24 @@ def _read_source(place: Place, body: Mapping[str, object], folder: Path) -> Outs
             int(limit) if isinstance(limit, int | float) else None,
         ),
     )
+
+
+def _read_table(place: Place, body: Mapping[str, object], folder: Path) -> DeltaSource | None:
+    path, schema, limit = text_at(body, "delta"), text_at(body, "schema"), body.get("max_files_per_micro_batch")
+    if path is None or any(place.at(key).is_unusable for key in body):
+        return None
+    if schema is not None and place.at("schema").attempt(schema, lambda: parse_schema(schema)) is None:
+        return None
+    source = partial(
+        DeltaSource,
+        path_in(folder, path),
+        schema,
+        int(limit) if isinstance(limit, int | float) else None,
+        options_of(body),
+    )
+    problems = problems_of(source)
+    place.report_parts(body, problems)
+    return None if problems else source()
 
 
 def _read_topics(place: Place, body: Mapping[str, object]) -> KafkaSource | None:
@@ -126,8 +147,9 @@ def _read_topics(place: Place, body: Mapping[str, object]) -> KafkaSource | None
 
 
 def _columns(place: Place, body: Mapping[str, object], source: OutsideSource) -> tuple[Column, ...] | None:
-    path = text_at(mapping_at(body, "source"), "folder")
-    return place.at("source", "folder").attempt(path, lambda: source.columns)
+    key = "delta" if isinstance(source, DeltaSource) else "folder"
+    path = text_at(mapping_at(body, "source"), key)
+    return place.at("source", key).attempt(path, lambda: source.columns)
 
 
 def _read_parse(place: Place, body: Mapping[str, object]) -> Parse | None:
@@ -193,7 +215,8 @@ def _report_names(place: Place, name: str, body: Mapping[str, object]) -> None:
 def _report(place: Place, name: str, body: Mapping[str, object], problems: Iterable[Problem]) -> None:
     """Report the model's problems with a stream, each at the key of the document that causes it."""
     text_format = next((key for key in TextFormat if key in mapping_at(body, "parse")), "")
-    source_key = "schema" if "schema" in mapping_at(body, "source") else "folder"
+    source = mapping_at(body, "source")
+    source_key = next((key for key in ("schema", "delta") if key in source), "folder")
     inner_keys = {"parse": f"parse.{text_format}", "source": f"source.{source_key}"}
     for problem in problems:
         if problem.element in {"time", "number"} and problem.element not in body:

@@ -11,6 +11,7 @@ from streamshed.network.document.document_schema import DOCUMENT_SCHEMA, DOCUMEN
 from streamshed.network.document.document_values import said
 from streamshed.network.document.document_written_joins import join_body, unwritable_join
 from streamshed.network.document.yaml_text import write_yaml
+from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.grouping import Aggregate, GroupKey
 from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.join_source import JoinSource
@@ -128,8 +129,8 @@ def _unwritable(network: QueryNetwork) -> Iterable[str]:
     for stream in network.all_streams:
         if stream.joined is not None:
             yield from unwritable_join(stream.name, stream.joined)
-        elif not isinstance(stream.source, FolderSource | KafkaSource | RateSource):
-            says = "only folders, topics of Kafka and rate sources can be written"
+        elif not isinstance(stream.source, FolderSource | DeltaSource | KafkaSource | RateSource):
+            says = "only folders, tables, topics of Kafka and rate sources can be written"
             yield f'stream "{stream.name}" is over a DataFrame: {says}'
     for relation in network.relations:
         if not isinstance(relation.source, str):
@@ -192,11 +193,14 @@ def _source(source: Source) -> _Body:
         case FolderSource(path, file_format, schema, options, limit):
             body = {"folder": path, "format": str(file_format), "schema": schema, "options": dict(options)}
             return said(body | {"max_files_per_micro_batch": limit}, _DEFINED["folder"])
+        case DeltaSource(path, schema, limit, options):
+            body = {"delta": path, "schema": schema, "options": dict(options), "max_files_per_micro_batch": limit}
+            return said(body, _DEFINED["delta"])
         case KafkaSource():
             return _topics(source)
         case RateSource(rows_per_second):
             return {"rate": {"rows_per_second": rows_per_second}}
-    raise InvalidNetworkError(f"only folders, topics of Kafka and rate sources can be written, got {source!r}")
+    raise InvalidNetworkError(f"only folders, tables, topics of Kafka and rate sources can be written, got {source!r}")
 
 
 def _topics(source: KafkaSource) -> _Body:

@@ -24,8 +24,9 @@ STREAM = mapping(
     "A stream of rows.",
     {
         "source": {
-            "description": "Where its rows come from: a folder of files, topics of Kafka, or Spark's rate source.",
-            "oneOf": [reference("folder"), reference("kafka"), reference("rate")],
+            "description": "Where its rows come from: a folder of files, a table of Delta Lake, topics of Kafka, or "
+            "Spark's rate source.",
+            "oneOf": [reference("folder"), reference("delta"), reference("kafka"), reference("rate")],
         },
         "parse": {
             "description": "How the text in one column becomes columns; the text itself is gone then.",
@@ -85,6 +86,18 @@ FOLDER = mapping(
         ),
     },
     "folder",
+)
+DELTA = mapping(
+    "A table of Delta Lake: the rows that it has, then those that are added to it.",
+    {
+        "delta": text("The table's folder; relative paths begin at the document's folder.", examples=["data/fares"]),
+        "schema": text(f"{DDL} that are read; by default all that the table has.", examples=[DDL_EXAMPLE]),
+        "max_files_per_micro_batch": whole_number(
+            "At most so many new files a micro-batch; by default as many as Delta takes, a thousand.", minimum=1
+        ),
+        "options": OPTIONS | {"description": "Options of Delta's source, such as `startingVersion: latest`."},
+    },
+    "delta",
 )
 KAFKA = mapping(
     "Topics of a Kafka cluster. Columns: key, value (bytes), topic, partition, offset, timestamp.",

@@ -1,4 +1,4 @@
-"""Where rows come from, described without Spark: a folder of files, topics, a rate generator, any DataFrame."""
+"""Where rows come from, described without Spark: a folder, a table, topics, a rate generator, any DataFrame."""
 
 import os
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError, Problem, unknown_name
+from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.words.given import given_options, is_a, is_whole_number
@@ -110,7 +111,7 @@ class DataFrameSource:
     def __post_init__(self) -> None:
         if not hasattr(self.handle, "dtypes"):
             raise InvalidNetworkError(
-                "a source is a DataFrame, folder(...), kafka(...) or rate(...), got"
+                "a source is a DataFrame, folder(...), delta(...), kafka(...) or rate(...), got"
                 f" {type(self.handle).__name__}: {self.handle!r}"
             )
 
@@ -129,7 +130,7 @@ class DataFrameSource:
         return tuple(_column(name, kind) for name, kind in self.handle.dtypes)
 
 
-OutsideSource: TypeAlias = FolderSource | KafkaSource | RateSource | DataFrameSource
+OutsideSource: TypeAlias = FolderSource | DeltaSource | KafkaSource | RateSource | DataFrameSource
 """Where rows come from that nobody here has made."""
 
 
@@ -191,7 +192,8 @@ def as_source(source: object) -> OutsideSource:
     Raises:
         InvalidNetworkError: It is neither, or Spark would find its column names ambiguous.
     """
-    outside_source = source if isinstance(source, FolderSource | KafkaSource | RateSource) else DataFrameSource(source)
+    is_described = isinstance(source, FolderSource | DeltaSource | KafkaSource | RateSource)
+    outside_source = source if is_described else DataFrameSource(source)
     if isinstance(source, DataFrameSource):
         outside_source = source
     if isinstance(outside_source, DataFrameSource) and (

@@ -13,7 +13,7 @@ from streamshed.network.sql_text.sql_tokens import SqlRefusal, Tokens, name_of, 
 from streamshed.network.sql_text.statement_values import settings_of, take_length
 from streamshed.network.words.keywords import our_word
 
-_SOURCE_KEYS = ("folder", "format", "options", "max_files_per_micro_batch")
+_SOURCE_KEYS = ("folder", "delta", "format", "options", "max_files_per_micro_batch")
 _RATE_KEYS = ("rows_per_second",)
 _STREAM_KEYS = ("identity", "idle_after", "clock", "max_ahead")
 _TABLE_KEYS = ("path", "format", "options")
@@ -60,8 +60,10 @@ def read_stream(parts: DocumentParts, name: str, cursor: SqlCursor) -> Declared:
     _read_with(parts, keys, body, cursor, (*_SOURCE_KEYS, *_RATE_KEYS, *_STREAM_KEYS))
     cursor.expect_end()
     source = body.setdefault("source", {})
-    if not isinstance(source, dict) or not source.keys() & {"folder", "rate"}:
-        raise SqlRefusal((), "where its rows come from is missing: WITH (folder = '...'), or rows_per_second")
+    if not isinstance(source, dict) or not source.keys() & {"folder", "delta", "rate"}:
+        raise SqlRefusal(
+            (), "where its rows come from is missing: WITH (folder = '...'), (delta = '...'), or rows_per_second"
+        )
     if "rate" in source and columns:
         raise SqlRefusal(columns, f"with rows_per_second its columns are {_RATE_COLUMNS}: leave them out")
     if columns:

@@ -168,7 +168,8 @@ def _view(name: str, body: Body, writer: SelectWriter) -> str:
 
 
 def _is_default_identity(key: str, value: object, source: Body) -> bool:
-    default: object = "file_row" if source.get("format", "parquet") == "parquet" else "none"
+    is_parquet = "folder" in source and source.get("format", "parquet") == "parquet"
+    default: object = "file_row" if is_parquet else "none"
     return key == "identity" and value == (["value"] if "rate" in source else default)
 
 

@@ -22,6 +22,11 @@ def is_written(checkpoint: Storage, micro_batch_id: int) -> bool:
     return checkpoint.read_text(f"offsets/{micro_batch_id}") is not None
 
 
+def is_committed(checkpoint: Storage, micro_batch_id: int) -> bool:
+    """Whether a micro-batch has finished."""
+    return checkpoint.read_text(f"commits/{micro_batch_id}") is not None
+
+
 def watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
     """Return the watermark with which a micro-batch was planned, 0 for one that is not there.
 
@@ -64,6 +69,24 @@ def settings_of_micro_batch(checkpoint: Storage, micro_batch_id: int) -> dict[st
     """Return the settings of Spark that a micro-batch runs under whatever the session says; none: it is not there."""
     text = checkpoint.read_text(f"offsets/{micro_batch_id}")
     return {} if text is None else dict(_header(text).get("conf", {}))
+
+
+def partitions_of_micro_batch(checkpoint: Storage, micro_batch_id: int) -> int | None:
+    """Return how many partitions the state of a micro-batch has; None: it is not there."""
+    partitions = settings_of_micro_batch(checkpoint, micro_batch_id).get("spark.sql.shuffle.partitions")
+    return None if partitions is None else int(partitions)
+
+
+def interrupted_repartitioning(checkpoint: Storage, partitions: int) -> int | None:
+    """Return to how many partitions state was being moved when that was interrupted; None: it was not.
+
+    Args:
+        checkpoint: Spark's.
+        partitions: As the manifest has them, which is written last.
+    """
+    begun = last_begun(checkpoint)
+    in_spark = None if begun is None else partitions_of_micro_batch(checkpoint, begun)
+    return None if in_spark == partitions else in_spark
 
 
 def next_watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:

@@ -34,6 +34,15 @@ _EXPLAINED: tuple[tuple[str, type[StreamshedError], str], ...] = (
         ),
     ),
     (
+        r"DELTA_SOURCE_(?:TABLE_IGNORE_CHANGES|IGNORE_DELETE)",
+        SourceUnavailableError,
+        (
+            "rows of a table of Delta Lake that is read as a stream were changed or deleted: with the option"
+            " `skipChangeCommits: true` of its source such commits are passed over, and what was answered stays; set"
+            " it, and start again from the checkpoint"
+        ),
+    ),
+    (
         r"No space left on device",
         SinkUnavailableError,
         (

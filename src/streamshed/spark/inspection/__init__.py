@@ -1,1 +1,1 @@
-"""What a checkpoint holds, and whether it is whole: read from its files, without Spark."""
+"""What a checkpoint holds, whether it is whole, and what could be changed of it: read from its files, without Spark."""

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from streamshed.errors import DamagedFileError, SourceMismatchError, StreamshedError
-from streamshed.spark.checkpoint.checkpoint_reader import files_of, last_begun, last_committed
+from streamshed.spark.checkpoint.checkpoint_reader import (
+    files_of,
+    interrupted_repartitioning,
+    last_begun,
+    last_committed,
+)
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
 from streamshed.spark.inspection.file_checksums import damaged_files
 from streamshed.spark.inspection.state_stores import missing_state
@@ -130,6 +135,18 @@ def _source_flaws(files: ClockFiles, manifest: Manifest, finished: int) -> Itera
         yield Flaw(f"spark/offsets/{finished}", str(error))
 
 
+def check_partitions(files: ClockFiles) -> Iterator[Flaw]:
+    """State has as many partitions as the manifest says."""
+    manifest = _manifest(files)
+    partitions = None if manifest is None else interrupted_repartitioning(files.spark, manifest.partitions)
+    if partitions is not None:
+        yield Flaw(
+            "spark/state",
+            f"is being moved to {partitions} partitions, which was interrupted: repeat streamshed checkpoint"
+            f" repartition --partitions {partitions}",
+        )
+
+
 def check_state(files: ClockFiles) -> Iterator[Flaw]:
     """State that the next micro-batch reads is there."""
     if files.finished is not None:
@@ -196,6 +213,7 @@ CHECKS: tuple[Check, ...] = (
     check_checksums,
     check_manifest,
     check_micro_batches,
+    check_partitions,
     check_state,
     check_plans,
     check_journal,

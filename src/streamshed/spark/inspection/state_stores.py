@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from streamshed.spark.checkpoint.checkpoint_reader import last_committed, partitions_of_micro_batch
 from streamshed.spark.checkpoint.storage import Storage
 
 _DEFAULT_STORE = "default"
@@ -56,16 +57,19 @@ def state_operators(spark: Storage) -> tuple[StateOperator, ...]:
     """
     state = spark.below("state")
     numbers = sorted(int(name) for name in state.folders() if name.isdigit())
-    return tuple(_operator(state.below(str(number)), number) for number in numbers)
+    finished = last_committed(spark)
+    # What describes a stage may tell of fewer or more: not all of it is written anew when state is moved.
+    partitions = None if finished is None else partitions_of_micro_batch(spark, finished)
+    return tuple(_operator(state.below(str(number)), number, partitions) for number in numbers)
 
 
-def _operator(folder: Storage, number: int) -> StateOperator:
-    partitions = sum(1 for name in folder.folders() if name.isdigit())
+def _operator(folder: Storage, number: int, partitions: int | None) -> StateOperator:
+    if partitions is None:
+        partitions = sum(1 for name in folder.folders() if name.isdigit())
     name, stores, schema_files = "", (_DEFAULT_STORE,), ()
     if (description := _description(folder.below("_metadata"))) is not None:
         name = description["operatorInfo"]["operatorName"]
         stores = tuple(store["storeName"] for store in description["stateStoreInfo"])
-        partitions = max(store["numPartitions"] for store in description["stateStoreInfo"])
         schema_files = tuple(
             path for store in description["stateStoreInfo"] for path in store.get("stateSchemaFilePaths", ())
         )

@@ -55,6 +55,7 @@ class MicroBatchWriter:
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._is_stopping, self._is_abandoned = False, False
+        self._last_written: int | None = None
         self._summaries: dict[int, dict[str, QueryStatus]] = {}
         self._sums: dict[int, dict[Share, WindowSums]] = {}
         self._leading: dict[int, pa.Table] = {}
@@ -69,6 +70,7 @@ class MicroBatchWriter:
         with self._writing:
             if self._is_stopping:
                 call_off(micro_batch_id, self._is_active)
+            self._last_written = micro_batch_id
             try:
                 self._write(answers, micro_batch_id)
             except Exception as error:
@@ -79,16 +81,20 @@ class MicroBatchWriter:
             if self._ahead is not None:
                 self._ahead.ended(micro_batch_id)
 
-    def finish(self, timeout_seconds: float) -> None:
+    def finish(self, timeout_seconds: float) -> int | None:
         """Let a micro-batch that is being written end, and begin no other.
 
         An interrupted one would be run again after a restart, too, but Spark reports it as a failure first.
+
+        Returns:
+            The latest micro-batch of which answers may have gone to the sink; None: of this run there is none.
         """
         self._is_stopping = True
         if self._ahead is not None:
             self._ahead.close()
         if self._writing.acquire(timeout=timeout_seconds):
             self._writing.release()
+        return self._last_written
 
     def abandon(self) -> None:
         """Expect that the micro-batch which is being written is called off, and begin no other."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.sources import DataFrameSource, FolderSource
 from streamshed.network.model.stream import Stream
@@ -74,6 +75,9 @@ class CatchingUp:
 
 
 def _takes_all(stream: Stream) -> bool:
+    """Unless it is told otherwise, Spark takes all files of a folder; of a table it takes a thousand."""
+    if isinstance(stream.source, DeltaSource):
+        return False
     return not isinstance(stream.source, FolderSource) or stream.source.max_files_per_micro_batch is None
 
 

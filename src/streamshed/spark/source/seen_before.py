@@ -17,8 +17,9 @@ from streamshed.spark.source.upcoming_rows import RowSizes, StreamRows, upcoming
 _MILLISECOND = 1_000
 """Spark's watermarks are rounded down to it, microseconds."""
 
-_NOT_NOTED = 3
-"""Of so many micro-batches at the end of a run the last plan may not know which event times they brought."""
+_NOT_NOTED = 4
+"""Of so many micro-batches at the end of a run the last plan may not know which event times they brought; one of them
+may be that by which Spark has moved the state to other partitions."""
 
 
 def seen_until(

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError, near_miss
+from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.source_folder import require_folder
@@ -19,6 +20,7 @@ from streamshed.network.model.stream import IdentityKind, Stream
 from streamshed.network.words.columns import format_schema
 from streamshed.spark.common.internal_names import CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
 from streamshed.spark.source.file_rows import NUMBERED, found_in_files, numbered
+from streamshed.spark.source.table_rows import table_rows
 from streamshed.spark.source.topic_rows import topic_rows
 
 
@@ -35,6 +37,8 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
             if source.max_files_per_micro_batch is not None:
                 reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
             return _loaded(reader, source, stream)
+        case DeltaSource() as source:
+            return table_rows(spark.readStream, source)
         case KafkaSource() as source:
             return topic_rows(spark, source)
         case RateSource() as source:
@@ -84,15 +88,17 @@ def bounded_frame(stream: Stream, rows: DataFrame) -> DataFrame:
 
 
 def folder_frame(spark: SparkSession, stream: Stream) -> DataFrame:
-    """Return all that lies in a folder source now as a static DataFrame.
+    """Return all that lies in a folder or table now as a static DataFrame.
 
     Raises:
-        SourceUnavailableError: The stream's source is no folder: what a bounded input is has to be said.
+        SourceUnavailableError: The stream's source is neither: what a bounded input is has to be said.
     """
     source = stream.source
+    if isinstance(source, DeltaSource):
+        return table_rows(spark.read, source)
     if not isinstance(source, FolderSource):
         raise SourceUnavailableError(
-            f'stream "{stream.name}": only a folder can be read as a whole; pass a static DataFrame for it'
+            f'stream "{stream.name}": only folders and tables can be read as a whole; pass a static DataFrame for it'
         )
     return _loaded(spark.read.options(**_options(source)), source, stream)
 
@@ -102,7 +108,7 @@ def empty_frame(spark: SparkSession, stream: Stream) -> DataFrame:
     match stream.source:
         case FolderSource() as source:
             rows = spark.createDataFrame([], _read_schema(source))
-        case KafkaSource() | RateSource() as source:
+        case DeltaSource() | KafkaSource() | RateSource() as source:
             rows = spark.createDataFrame([], format_schema(source.columns))
         case DataFrameSource() as source:
             rows = spark.createDataFrame([], source.handle.schema)

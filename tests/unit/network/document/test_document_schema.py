@@ -22,6 +22,7 @@ REFERENCE = (ROOT / "docs" / "document.md").read_text()
 SECTIONS = {
     "stream": "Stream",
     "folder": "Source: folder",
+    "delta": "Source: delta",
     "kafka": "Source: kafka",
     "rate": "Source: rate",
     "relation": "Relation",

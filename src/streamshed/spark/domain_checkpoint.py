@@ -23,8 +23,10 @@ from streamshed.spark.compile.compiled_network import needed_layout
 from streamshed.spark.continued_manifest import Wanted, continued
 from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.loop.domain_settings import DomainSettings
+from streamshed.spark.plan.written_plans import WrittenPlans
 from streamshed.spark.source.seen_before import seen_until
 from streamshed.spark.windows.manifest import FILE, NEW_CHECKPOINT, Manifest, read_manifest
+from streamshed.spark.windows.unseen_windows import beginnings
 
 _COMMIT_SECONDS, _LOOK_EVERY_SECONDS = 5.0, 0.02
 """How long Spark may take to commit what was written; a micro-batch that is not committed runs again."""
@@ -42,11 +44,10 @@ class DomainCheckpoint:
     """
 
     def __init__(self, draft: DomainDraft, settings: DomainSettings) -> None:
-        self._settings = settings
+        self.settings = settings
         self.folder = Storage.at(settings.checkpoint)
         self.spark_folder = self.folder.below("spark")
         self.spark_path = f"{settings.checkpoint}/spark"
-        self.set_aside = f"{settings.checkpoint}/set_aside"
         self._before = read_manifest(self.folder)
         self._refuse_interrupted()
         self.manifest = self._continued(draft, self._before)
@@ -62,13 +63,27 @@ class DomainCheckpoint:
         last = last_begun(self.spark_folder)
         return 0 if last is None else watermark_milliseconds(self.spark_folder, last) * 1000
 
-    def refuse(self, draft: DomainDraft) -> None:
-        """See that another network can go on from here.
+    def continued(self, draft: DomainDraft) -> Manifest:
+        """Return the manifest with which another network goes on from here.
 
         Raises:
             IncompatibleCheckpointError: The checkpoint was not made for it.
         """
-        self._continued(draft, self.manifest)
+        return self._continued(draft, self.manifest)
+
+    def missing(self, draft: DomainDraft, manifest: Manifest) -> frozenset[int]:
+        """Return which queries miss windows that may be open, dropped or from before they came.
+
+        They are told by `Query.definition_id`.
+
+        Args:
+            draft: What goes on.
+            manifest: With which it does.
+        """
+        last, watermark = WrittenPlans(self.folder.below("plans")).last(), self.watermark
+        began = beginnings(draft.of_domain.queries, manifest.whole_since)
+        unseen = {definition for definition, beginning in began.items() if beginning.closed_at > watermark}
+        return frozenset(unseen) if last is None else last.drops.missing | unseen
 
     def _refuse_interrupted(self) -> None:
         before = self._before
@@ -98,7 +113,7 @@ class DomainCheckpoint:
         self.folder.write_sealed(FILE, self.manifest.to_json())
         forget_stop(self.folder)
         discard_unfinished_state(self.spark_folder)
-        discard_unfinished(self.set_aside, self.spark_folder)
+        discard_unfinished(self.settings.set_aside, self.spark_folder)
 
     def end(self, query: StreamingQuery, last_written: int | None) -> None:
         """Stop Spark's query once the micro-batch that was written last is committed, and write down which that is.
@@ -119,8 +134,8 @@ class DomainCheckpoint:
     def _continued(self, draft: DomainDraft, before: Manifest | None) -> Manifest:
         """The manifest with which a network goes on, or begins."""
         wanted = Wanted(
-            layout=needed_layout(draft.compiled).extended(*self._settings.layout.families),
-            partitions=self._settings.partitions,
+            layout=needed_layout(draft.compiled).extended(*self.settings.layout.families),
+            partitions=self.settings.partitions,
             classes=[sharing_class for work in draft.works.values() for sharing_class in work.classes],
             types=draft.types,
             merging=draft.compiled.merging,
@@ -129,7 +144,7 @@ class DomainCheckpoint:
         return continued(before, draft.network, draft.domain, wanted, watermark=self.watermark)
 
     def _seen_until(self, draft: DomainDraft, before: Manifest | None) -> dict[str, int]:
-        interval = self._settings.control.trigger_interval_seconds
+        interval = self.settings.control.trigger_interval_seconds
         return seen_until(
             self.spark_folder,
             self.folder.below("plans"),

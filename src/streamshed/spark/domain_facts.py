@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ from streamshed.network.model.stream import Stream
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.sharing.intake import Intake
 from streamshed.spark.windows.manifest import Routed
+from streamshed.spark.windows.unseen_windows import Beginning
 
 _Number = TypeVar("_Number", int, float)
 
@@ -26,6 +27,7 @@ class DomainFacts:
         longest_window: Of its queries, microseconds.
         trigger_interval_seconds: How often a micro-batch should start.
         queried_streams: The streams that queries ask for, which are those that the control loop knows; None: all.
+        beginnings: Of queries that came later than the checkpoint, by `Query.definition_id`.
     """
 
     streams: tuple[Stream, ...]
@@ -33,11 +35,24 @@ class DomainFacts:
     longest_window: int
     trigger_interval_seconds: float
     queried_streams: tuple[str, ...] | None = None
+    beginnings: Mapping[int, Beginning] = field(default_factory=dict)
 
     @property
     def sources(self) -> tuple[Stream, ...]:
         """Those whose rows come from outside."""
         return tuple(stream for stream in self.streams if stream.joined is None)
+
+    def whole_since(self, watermark: int) -> dict[int, int]:
+        """Return from when on windows are whole of queries that came lately, by `Query.definition_id`.
+
+        Args:
+            watermark: Of the micro-batch before, microseconds; none of their other windows is open later.
+        """
+        return {
+            definition: beginning.since
+            for definition, beginning in self.beginnings.items()
+            if beginning.closed_at > watermark
+        }
 
     def of_asked(
         self, by_source: Mapping[str, _Number], shares: Mapping[str, _Number] = MappingProxyType({})

@@ -8,18 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from pyspark.accumulators import Accumulator
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streamshed.answering.answer.answering import Answering
 from streamshed.answering.table.output import Output
 from streamshed.control.decision import Decision
 from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.planning.load.partly_joinable import partly_joinable
 from streamshed.planning.tree.scalability import protected_streams
-from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.checkpoint_reader import is_written, query_id
 from streamshed.spark.checkpoint.source_places import source_places
@@ -27,22 +24,13 @@ from streamshed.spark.checkpoint.storage import STATISTICS_FILE
 from streamshed.spark.cluster.domain_scaling import DomainScaling
 from streamshed.spark.cluster.input_cut import InputCut, WindowPieces
 from streamshed.spark.cluster.stage_watch import StageWatch
-from streamshed.spark.common.call_costs import new_call_costs
-from streamshed.spark.compile.compiled_network import (
-    CompiledNetwork,
-    compile_network,
-    compiled_partials,
-    readings,
-)
-from streamshed.spark.compile.join_frame import StreamingJoin, with_joined
-from streamshed.spark.compile.plan_table import plan_table
-from streamshed.spark.compile.side_answers import side_admissions, side_works
+from streamshed.spark.compile.compiled_network import readings
 from streamshed.spark.domain_checkpoint import DomainCheckpoint
 from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.domain_facts import DomainFacts, longest_window
-from streamshed.spark.joins.join_reports import JoinReports, new_join_reports
+from streamshed.spark.domain_frame import DomainFrame
+from streamshed.spark.joins.join_reports import JoinReports
 from streamshed.spark.loop.domain_needs import DomainNeeds
-from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.loop.finished import Finished
 from streamshed.spark.loop.history import History
 from streamshed.spark.loop.join_planner import JoinPlanner
@@ -56,17 +44,13 @@ from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.loop.silence import steady_clock
 from streamshed.spark.loop.sql_trials import try_sql
 from streamshed.spark.loop.topic_reading import TopicReading
-from streamshed.spark.plan.known_drops import KnownDrops
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.spark.query_names import free_name
-from streamshed.spark.sinks.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
 from streamshed.spark.sinks.sinks import Sink
 from streamshed.spark.source.progress import MicroBatchReport, last_report
-from streamshed.spark.windows.count_partials import streaming_count_partials
 from streamshed.spark.windows.manifest import Manifest
-from streamshed.spark.windows.unseen_windows import unseen_windows
-from streamshed.spark.windows.watermarked_rows import watermarked_rows
+from streamshed.spark.windows.unseen_windows import beginnings
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -81,8 +65,9 @@ class DomainRun:
     Args:
         draft: What Spark makes of it.
         spark: The session.
-        settings: How it is to run.
-        sink: Where answers go.
+        checkpoint: Where it begins or goes on, and how.
+        frame: Its answers.
+        sink: Where they go.
         finished: The states after the micro-batches of the run that it continues; None: it begins.
     """
 
@@ -90,23 +75,18 @@ class DomainRun:
         self,
         draft: DomainDraft,
         spark: SparkSession,
-        settings: DomainSettings,
+        checkpoint: DomainCheckpoint,
+        frame: DomainFrame,
         sink: Sink,
         finished: Finished | None = None,
     ) -> None:
-        domain = draft.domain
+        domain, settings, folder = draft.domain, checkpoint.settings, checkpoint.folder
         self.draft, self.domain = draft, domain
-        self._network = draft.network
-        self._spark = spark
-        self._settings = settings
-        self._sink = sink
-        self._checkpoint = DomainCheckpoint(draft, settings)
-        folder = self._checkpoint.folder
+        self._network, self._works = draft.network, draft.works
+        self._spark, self._sink = spark, sink
+        self._checkpoint, self._settings = checkpoint, settings
+        self._frame = frame
         self._learned = LearnedFiles(folder, time.monotonic)
-        self._sources, self._works = draft.sources, draft.works
-        self._answering = Answering(draft.compiled.outputs, settings.control.confidence, is_numbered=domain.is_numbered)
-        self._call_costs, row_outputs = new_call_costs(spark), draft.compiled.row_outputs
-        self._join_reports = new_join_reports(spark)
         self._joins = self._join_planner()
         self._history = History(folder.below("journal"))
         self._loop = restored_loop(self._learned, draft.of_domain, settings.control, settings.time)
@@ -116,8 +96,8 @@ class DomainRun:
         self._finished = Finished(domain.clock) if finished is None else finished
         lost_rows, spark_folder = self._finished.latest.lost_rows, self._checkpoint.spark_folder
         self._topics = TopicReading(spark, domain.sources, spark_folder, self._loop, lost_rows=lost_rows)
-        self._recorder = self._new_recorder(row_outputs)
-        self._planner = self._new_planner(row_outputs)
+        outputs = draft.compiled.row_outputs
+        self._recorder, self._planner = self._new_recorder(outputs), self._new_planner(outputs)
         self._query: StreamingQuery | None = None
         self._writer: MicroBatchWriter | None = None
         self._tasks = spark.sparkContext.defaultParallelism
@@ -161,7 +141,7 @@ class DomainRun:
                 finished=self._finished,
                 works=self._works,
                 outputs=outputs,
-                call_costs=self._call_costs,
+                call_costs=self._frame.call_costs,
                 parallel_tasks=self._parallel_tasks,
                 is_new=self._checkpoint.is_new,
             )
@@ -229,36 +209,28 @@ class DomainRun:
         )
         return replace(learned_statistics, joins={**learned_statistics.joins, **measured})
 
-    def start(self, client: PlanClient) -> None:
-        """Start the streaming query, whose tasks ask `client` for its plans.
+    @property
+    def client(self) -> PlanClient:
+        """What its tasks ask for plans."""
+        return self._frame.client
+
+    def start(self) -> None:
+        """Start the streaming query; somebody answers `client` by now.
 
         Raises:
             SourceUnavailableError: Its topics are not there.
         """
         self._topics.require_topics()
         try_sql(self._spark, self._works, self._loop, parallel_tasks=self._tasks)
-        summaries = new_summaries(self._spark)
-        unseen = unseen_windows(self._network.queries, self.manifest.whole_since, self._checkpoint.watermark)
-        compiled = replace(self._compiled(client), missing=self._planner.missing | unseen.keys())
-        drops_windows = any(stream.work.may_drop_windows for stream in compiled.streams)
-        if drops_windows:
+        if self._frame.drops_windows:
             self._window_pieces = WindowPieces(self._input_cut, self._tasks)
-        answers = streaming_answer_frame(
-            self._streaming_partials(compiled, client, summaries),
-            self._answering,
-            client,
-            self._checkpoint.set_aside,
-            summaries,
-            compiled.nested,
-            unseen=unseen,
-            has_cohorts=drops_windows or bool(compiled.missing),
-        )
-        self._checkpoint.begin(self.draft, source_places(answers, self._sources))
+        answers = self._frame.answers
+        self._checkpoint.begin(self.draft, source_places(answers, self.draft.sources))
         self._planner.places = self.manifest.places
         self._writer = MicroBatchWriter(
             self._sink,
             lambda: query_id(self._checkpoint.spark_folder),
-            summaries,
+            self._frame.summaries,
             is_active=lambda: self.query.isActive,
             ahead=self._planning_ahead(),
             unreadable_rows=self._finished.latest.unreadable_rows,
@@ -304,7 +276,8 @@ class DomainRun:
         return 1.0 if step is None else step.growth
 
     def _take_join_reports(self) -> JoinReports:
-        taken, self._join_reports.value = self._join_reports.value, {}
+        reports = self._frame.join_reports
+        taken, reports.value = reports.value, {}
         return taken
 
     def _planning_ahead(self) -> PlanningAhead:
@@ -317,57 +290,32 @@ class DomainRun:
         )
         return PlanningAhead(questions, self._settings.control.trigger_interval_seconds)
 
-    def refuse(self, draft: DomainDraft) -> None:
-        """See that another network can go on from here.
+    def frame_behind(self, draft: DomainDraft, client: PlanClient) -> DomainFrame:
+        """Lay out what is to run in its place, while it runs.
+
+        Args:
+            draft: Another network.
+            client: What asks for its plans.
 
         Raises:
             IncompatibleCheckpointError: The checkpoint was not made for it.
             UnsheddableQueryError: The policy cannot answer a query.
         """
-        self._checkpoint.refuse(draft)
+        manifest = self._checkpoint.continued(draft)
         ControlLoop(draft.of_domain, self._settings.control, time.time, self._settings.time)
+        # Until it stops, more queries may miss windows.
+        may_miss = {query.definition_id for query in self.draft.of_domain.queries if query.gap_windows}
+        missing = self._checkpoint.missing(draft, manifest) | may_miss
+        return DomainFrame.of(draft, self._spark, self._settings, manifest, client, missing)
 
     def _facts(self) -> DomainFacts:
-        longest = longest_window(self._network, self.manifest.classes)
-        interval = self._settings.control.trigger_interval_seconds
-        intakes = {name: work.intakes for name, work in self._works.items()}
-        stream_names = tuple(stream.name for stream in self._loop.network.streams)
-        return DomainFacts(self.domain.streams, intakes, longest, interval, stream_names)
-
-    def _compiled(self, client: PlanClient) -> CompiledNetwork:
-        works = side_works(self.domain, self._network)
-        table = plan_table(self._spark, client, self._works, works)
-        left_out, layout = self._needs.streams_left_out, self.manifest.layout
-        sampled = {one.stream.name for one in self._network.queries if one.may_be_sampled}
-        sides = side_admissions(works, table.sides)
-        streaming = StreamingJoin(client, self._join_reports, self.manifest.partitions, table.streams, sides)
-        return compile_network(
-            self._network,
-            self.domain,
-            with_joined(self._spark, self.domain, self._sources, self._network, streaming, again=layout.answer_rows),
-            self._spark,
-            admissions=[
-                Admission(plan, drops_rows=name in left_out, samples=name in sampled)
-                for name, plan in table.streams.items()
-            ],
-            depth=self.manifest.max_depth,
-            costs=self._call_costs,
-        )
-
-    def _streaming_partials(
-        self, compiled: CompiledNetwork, client: PlanClient, summaries: Accumulator[Summaries]
-    ) -> DataFrame:
-        rows = watermarked_rows(self._spark, compiled.streams, self.manifest.layout)
-        return compiled_partials(
-            compiled,
-            rows,
-            self.manifest.classes,
-            self.manifest.layout,
-            KnownDrops(client),
-            lambda level: listener_of(compiled.levels[level - 1].feeds, level, client, summaries),
-            lambda streams, schema: streaming_count_partials(
-                self._spark, streams, schema, client, self.manifest.partitions
-            ),
+        return DomainFacts(
+            streams=self.domain.streams,
+            intakes={name: work.intakes for name, work in self._works.items()},
+            longest_window=longest_window(self._network, self.manifest.classes),
+            trigger_interval_seconds=self._settings.control.trigger_interval_seconds,
+            queried_streams=tuple(stream.name for stream in self._loop.network.streams),
+            beginnings=beginnings(self._network.queries, self.manifest.whole_since),
         )
 
     def _last_report(self) -> MicroBatchReport | None:

@@ -18,7 +18,9 @@ from streamshed.spark.checkpoint.description import describe
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.cluster.session import settings_for_queries
 from streamshed.spark.common.failures import explained
+from streamshed.spark.domain_checkpoint import DomainCheckpoint
 from streamshed.spark.domain_draft import DomainDraft
+from streamshed.spark.domain_frame import DomainFrame
 from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.plan.plan_server import PlanServer
@@ -76,6 +78,19 @@ class RunningDomains:
             running.give_up()
 
 
+@dataclass(frozen=True)
+class Successor:
+    """What is to take the place of a time domain that runs.
+
+    Attributes:
+        draft: What Spark makes of it.
+        frame: Its answers.
+    """
+
+    draft: DomainDraft
+    frame: DomainFrame
+
+
 @dataclass(frozen=True, kw_only=True)
 class DomainStarter:
     """With what time domains begin.
@@ -96,32 +111,33 @@ class DomainStarter:
     settings: StartSettings
     checkpoint: Storage
 
-    def prepared(self, draft: DomainDraft, before: DomainRun | None = None) -> DomainRun:
+    def prepared(self, draft: DomainDraft) -> DomainRun:
         """Return a time domain that is ready to begin.
 
         Args:
             draft: What is to run.
-            before: What ran on its checkpoint until now in this process; None: nothing did.
 
         Raises:
             StreamshedError: It cannot be.
         """
-        finished = None if before is None else before.finished
-        settings = self.settings_of(draft.domain.clock)
-        return DomainRun(draft, self.spark, settings, self._sink_of(draft.network), finished)
+        checkpoint = self._checkpoint_of(draft)
+        missing, client = checkpoint.missing(draft, checkpoint.manifest), self.server.client(draft.domain.clock)
+        frame = DomainFrame.of(draft, self.spark, checkpoint.settings, checkpoint.manifest, client, missing)
+        return DomainRun(draft, self.spark, checkpoint, frame, self._sink_of(draft.network))
 
     def begin(self, prepared: DomainRun) -> None:
         """Start the streaming query of a time domain."""
         with settings_for_queries(self.spark, prepared.manifest.partitions, local_checkpoint=self.checkpoint.is_local):
-            prepared.start(self.server.serve(prepared.domain.clock, prepared.planner.plan))
+            self.server.serve(prepared.client, prepared.planner.plan)
+            prepared.start()
             await_sources(prepared.query)
 
     def describe(self, network: QueryNetwork) -> None:
         """Write down what runs, for those who look at the checkpoint."""
         describe(self.checkpoint, network, self.settings)
 
-    def drafts(self, network: QueryNetwork, running: Mapping[str, DomainRun]) -> dict[str, DomainDraft]:
-        """Compile what is new of a network, beside what runs.
+    def successors(self, network: QueryNetwork, running: Mapping[str, DomainRun]) -> dict[str, Successor]:
+        """Lay out what is new of a network, beside what runs.
 
         Args:
             network: What is to run.
@@ -140,21 +156,20 @@ class DomainStarter:
                 raise IncompatibleCheckpointError(
                     f'the clock "{min(clocks)}" {what}, but the streams of a checkpoint are fixed: {NEW_CHECKPOINT}'
                 )
-        drafts = {}
+        successors = {}
         for clock, domain in domains.items():
             before = running[clock].draft
             queries = tuple(query for query in network.queries if query.stream in domain.streams)
             if queries != before.of_domain.queries or (network.depth, network.joins) != _reserve(before.network):
-                drafts[clock] = DomainDraft.of(network, domain, self.spark)
-                running[clock].refuse(drafts[clock])
-        return drafts
+                successors[clock] = self.successor(running[clock], DomainDraft.of(network, domain, self.spark))
+        return successors
 
-    def hand_over(self, running: RunningDomains, draft: DomainDraft) -> float:
+    def hand_over(self, running: RunningDomains, successor: Successor) -> float:
         """Stop a time domain between two micro-batches, and begin another on its checkpoint.
 
         Args:
             running: Those that run; what begins takes the place of what stops.
-            draft: What is to run.
+            successor: What is to run.
 
         Returns:
             For how many seconds no micro-batch could begin.
@@ -162,12 +177,12 @@ class DomainStarter:
         Raises:
             StreamshedError: It failed, and what ran before runs again.
         """
-        before = running.by_clock[draft.domain.clock]
+        before = running.by_clock[successor.draft.domain.clock]
         before.close()
         try:
-            self._begin_behind(before, draft, running)
+            self._begin_behind(before, successor, running)
         except Exception as error:
-            self._begin_behind(before, before.draft, running)
+            self._begin_behind(before, self.successor(before, before.draft), running)
             raise explained(error) from error
         return time.monotonic() - before.idle_since_seconds
 
@@ -178,12 +193,41 @@ class DomainStarter:
             StreamshedError: It cannot be.
         """
         stopped.close()
-        self._begin_behind(stopped, stopped.draft, running)
+        self._begin_behind(stopped, self.successor(stopped, stopped.draft), running)
 
-    def _begin_behind(self, before: DomainRun, draft: DomainDraft, running: RunningDomains) -> None:
-        after = self.prepared(draft, before)
+    def successor(self, before: DomainRun, draft: DomainDraft) -> Successor:
+        """Lay out what is to take the place of a time domain that runs.
+
+        Args:
+            before: What runs.
+            draft: What is to run.
+
+        Raises:
+            StreamshedError: It cannot go on from what runs.
+        """
+        return Successor(draft, before.frame_behind(draft, self.server.client(draft.domain.clock)))
+
+    def behind(self, before: DomainRun, successor: Successor) -> DomainRun:
+        """Return a time domain that is ready to begin where another one has stopped.
+
+        Args:
+            before: What has stopped.
+            successor: What is to run.
+
+        Raises:
+            StreamshedError: It cannot be.
+        """
+        draft, frame = successor.draft, successor.frame
+        sink = self._sink_of(draft.network)
+        return DomainRun(draft, self.spark, self._checkpoint_of(draft), frame, sink, before.finished)
+
+    def _begin_behind(self, before: DomainRun, successor: Successor, running: RunningDomains) -> None:
+        after = self.behind(before, successor)
         self.begin(after)
         running.put(after)
+
+    def _checkpoint_of(self, draft: DomainDraft) -> DomainCheckpoint:
+        return DomainCheckpoint(draft, self.settings_of(draft.domain.clock))
 
     def _sink_of(self, network: QueryNetwork) -> Sink:
         return self.sink.of_network(network) if isinstance(self.sink, PredictionSink) else self.sink

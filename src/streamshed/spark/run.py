@@ -150,9 +150,9 @@ class Run:
     def hand_over(self, network: QueryNetwork) -> HandOver:
         """Run another network over the same streams from here on, under the same checkpoint.
 
-        It is compiled and checked while the present one runs. Then each time domain of which another thing is asked
-        stops between two micro-batches, and the new one reads on where it stopped. What was killed in the midst of it
-        goes on with either.
+        It is compiled, checked and laid out while the present one runs. Then each time domain of which another thing is
+        asked stops between two micro-batches, and the new one reads on where it stopped. What was killed in the midst
+        of it goes on with either.
 
         Args:
             network: What is to run.
@@ -169,8 +169,8 @@ class Run:
             if self._is_closed or self._given_up is not None or self.exception is not None:
                 raise RunEndedError("the run has ended: start the other network instead") from self.exception
             network = edit(self._network)
-            drafts = self._starter.drafts(network, self._running.by_clock)
-            pauses = [self._starter.hand_over(self._running, draft) for draft in drafts.values()]
+            successors = self._starter.successors(network, self._running.by_clock)
+            pauses = [self._starter.hand_over(self._running, successor) for successor in successors.values()]
             before, self._network = self._network, network
             self._starter.describe(network)
             ran = {query.definition_id for query in before.queries}

@@ -16,8 +16,9 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
 from streamshed.spark.domain_draft import DomainDraft
+from streamshed.spark.domain_frame import DomainFrame
 from streamshed.spark.domain_run import DomainRun
-from streamshed.spark.hand_over import DomainStarter, RunningDomains, first_windows
+from streamshed.spark.hand_over import DomainStarter, RunningDomains, Successor, first_windows
 from streamshed.spark.run import Run
 from streamshed.spark.supervision import Supervision
 
@@ -43,8 +44,11 @@ class Starter(DomainStarter):
 
     failing: Any = None
 
-    def prepared(self, draft: DomainDraft, before: DomainRun | None = None) -> DomainRun:
-        return cast(DomainRun, Domain(draft, None if before is None else before.finished))
+    def successor(self, before: DomainRun, draft: DomainDraft) -> Successor:  # noqa: ARG002 - as the real one
+        return Successor(draft, cast(DomainFrame, None))
+
+    def behind(self, before: DomainRun, successor: Successor) -> DomainRun:
+        return cast(DomainRun, Domain(successor.draft, before.finished))
 
     def begin(self, prepared: DomainRun) -> None:
         if prepared.draft is self.failing:
@@ -53,6 +57,10 @@ class Starter(DomainStarter):
 
 def draft(name: str, clock: str = "time") -> Any:
     return SimpleNamespace(name=name, domain=SimpleNamespace(clock=clock))
+
+
+def successor(name: str) -> Successor:
+    return Successor(draft(name), cast(DomainFrame, None))
 
 
 def starter(failing: Any = None) -> Starter:
@@ -79,7 +87,7 @@ def names(domains: RunningDomains) -> list[str]:
 def test_what_begins_takes_the_place_of_what_stops_and_knows_what_it_finished() -> None:
     domains = running(draft("a"), draft("b", clock="sensors"))
     stopped = domains.domains[0]
-    seconds = starter().hand_over(domains, draft("c"))
+    seconds = starter().hand_over(domains, successor("c"))
     assert names(domains) == ["c", "b"]
     assert cast(Any, domains.domains[0]).finished == "what a finished"
     assert not stopped.query.isActive
@@ -87,9 +95,9 @@ def test_what_begins_takes_the_place_of_what_stops_and_knows_what_it_finished() 
 
 
 def test_where_it_cannot_begin_what_ran_before_runs_again() -> None:
-    domains, bad = running(draft("a")), draft("bad")
+    domains, bad = running(draft("a")), successor("bad")
     with pytest.raises(SourceUnavailableError, match="went away"):
-        starter(failing=bad).hand_over(domains, bad)
+        starter(failing=bad.draft).hand_over(domains, bad)
     assert names(domains) == ["a"]
     assert domains.domains[0].query.isActive
 

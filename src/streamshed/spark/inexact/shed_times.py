@@ -43,7 +43,7 @@ def told_of_all(row: PlanRow, facts: DomainFacts, delays: Mapping[str, int], tim
     """Let a plan that an earlier network wrote down tell of this one's queries, too: they get the stream's rate.
 
     Args:
-        row: The plan; the same one is returned where it lacks none.
+        row: The plan; an equal one is returned where it lacks none.
         facts: What never changes.
         delays: By stream, how much later its rows come than those of its sources, microseconds.
         times: First and last event time of what its micro-batch may have shed.
@@ -63,4 +63,5 @@ def told_of_all(row: PlanRow, facts: DomainFacts, delays: Mapping[str, int], tim
             sampled = dict.fromkeys(sorted(missing), plan.sampling_rate)
             begin = start - delays.get(name, 0)
             shed.append(ShedInterval(stream=name, start=begin, until=until, sampling_rates=sampled))
-    return row if shed == list(row.shed) else replace(row, shed=remembered(shed, since=0))
+    of_all = row.shed if shed == list(row.shed) else remembered(shed, since=0)
+    return replace(row, shed=of_all, whole_since=facts.whole_since(row.open))

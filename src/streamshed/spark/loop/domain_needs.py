@@ -9,6 +9,7 @@ from streamshed.control.decision import Decision
 from streamshed.control.known_needs import KnownNeeds, known_needs
 from streamshed.control.loop import ControlLoop
 from streamshed.control.own_needs import own_needs
+from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.feed import Feed
 from streamshed.spark.loop.needs_files import NeedsFile, read_needs
 
@@ -53,16 +54,9 @@ class DomainNeeds:
         loop: ControlLoop,
         growth: Callable[[int], float] = _no_growth,
     ) -> None:
-        query_names = {query.name for query in loop.network.queries}
-        self._feeds = tuple(feed for feed in settings.feeds if feed.query in query_names)
+        self._feeds = _feeds_of(loop.network, settings)
         self._file, self._clock, self._loop, self._growth = settings.file, clock, loop, growth
         self._latest_rows: dict[str, int] = {}
-
-    @property
-    def streams_left_out(self) -> frozenset[str]:
-        """Streams whose rows may be left out by their event times, as no network that is fed needs them."""
-        network = self._loop.network
-        return frozenset(network.query(feed.query).stream.name for feed in self._feeds if feed.same_time)
 
     def published(self, now_seconds: float) -> KnownNeeds:
         """Read what the networks that this one feeds have published of their needs."""
@@ -85,3 +79,18 @@ class DomainNeeds:
             growth=self._growth(decision.micro_batch_id),
         )
         self._file.tell(self._clock, needs)
+
+
+def streams_left_out(network: QueryNetwork, settings: NeedsSettings) -> frozenset[str]:
+    """Return the streams whose rows may be left out by their event times, as no network that is fed needs them.
+
+    Args:
+        network: The queries of a time domain.
+        settings: Which of them feed others.
+    """
+    return frozenset(network.query(feed.query).stream.name for feed in _feeds_of(network, settings) if feed.same_time)
+
+
+def _feeds_of(network: QueryNetwork, settings: NeedsSettings) -> tuple[Feed, ...]:
+    query_names = {query.name for query in network.queries}
+    return tuple(feed for feed in settings.feeds if feed.query in query_names)

@@ -32,3 +32,8 @@ class DomainSettings:
     layout: StateLayout
     workers: DomainWorkers | None = None
     needs: NeedsSettings = field(default_factory=NeedsSettings)
+
+    @property
+    def set_aside(self) -> str:
+        """The folder for rows that cannot be read."""
+        return f"{self.checkpoint}/set_aside"

@@ -99,6 +99,7 @@ class MicroBatchPlanner:
         self._loop = loop
         self._checkpoint = checkpoint
         self._plans = WrittenPlans(plans)
+        self._plans.discard_drafts()
         self._plans.refuse_lost(last_committed(checkpoint))
         self._clock, self._steady_clock = clock, steady_clock
         self._reports = reports
@@ -110,8 +111,6 @@ class MicroBatchPlanner:
         self._sizes = RowSizes()
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
         last = self._plans.last()
-        self.missing: frozenset[int] = frozenset() if last is None else last.drops.missing
-        """`Query.definition_id` of the queries that missed windows when the last plan of an earlier run was made."""
         self._carrier = CarrierClock(facts.sources, last, watermark_so_far(checkpoint))
         self._delays = {stream.name: delay_of_stream(stream) for stream in facts.streams}
         self._rows_left: dict[str, int] = {}
@@ -144,7 +143,7 @@ class MicroBatchPlanner:
         row = PlanRow.from_json(written_text)
         times = self._shed_times(None, row.open, self._clock())
         completed = told_of_all(row, self._facts, self._delays, times)
-        if completed is row:
+        if completed == row:
             return written_text
         text = completed.to_json()
         self._plans.write(micro_batch_id, text)
@@ -241,6 +240,7 @@ class MicroBatchPlanner:
             silent_seconds=self._carrier.silent_seconds,
             drops=decision.drops,
             drained_at=self._carrier.drained_at,
+            whole_since=self._facts.whole_since(ahead.opened),
         )
 
     def _stream_plan(

@@ -161,6 +161,8 @@ class PlanRow:
         silent_seconds: Per stream, how long it had brought no rows.
         drops: Which windows are dropped.
         drained_at: The watermark at which no row is expected any more, microseconds; None: rows are.
+        whole_since: By `Query.definition_id` of queries that came lately, from when on windows that start are whole,
+            microseconds; others of theirs may be open.
     """
 
     micro_batch_id: int
@@ -175,6 +177,7 @@ class PlanRow:
     silent_seconds: Mapping[str, float] = field(default_factory=dict)
     drops: WindowDrops = NOTHING_DROPPED
     drained_at: int | None = None
+    whole_since: Mapping[int, int] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Write the row as a JSON object."""
@@ -192,6 +195,7 @@ class PlanRow:
                 "silent_seconds": dict(self.silent_seconds),
                 "drops": self.drops.to_document(),
                 "drained_at": self.drained_at,
+                "whole_since": dict(self.whole_since),
             }
         )
 
@@ -212,4 +216,5 @@ class PlanRow:
             silent_seconds=document["silent_seconds"],
             drops=WindowDrops.from_document(document["drops"]),
             drained_at=document.get("drained_at"),
+            whole_since={int(definition): since for definition, since in document.get("whole_since", {}).items()},
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import itertools
 import json
 import logging
 import secrets
@@ -36,6 +37,7 @@ class PlanServer(Closable):
     def __init__(self, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self.token = secrets.token_urlsafe(24)
         self._plans: dict[str, Plans] = {}
+        self._numbers = itertools.count()
         try:
             self._server = ThreadingHTTPServer((host, port), _handler(self._plans, self.token))
         except OSError as error:
@@ -47,25 +49,35 @@ class PlanServer(Closable):
         self._thread = threading.Thread(target=self._server.serve_forever, name="streamshed-plans", daemon=True)
         self._thread.start()
 
-    def serve(self, domain: str, plans: Plans) -> PlanClient:
-        """Answer for a domain from now on; returns what asks for its plans.
+    def client(self, domain: str) -> PlanClient:
+        """Return what asks for the plans of a domain.
 
-        Each call has an address of its own: a task that remembers a plan does not take it for one of another network.
+        Each has an address of its own: a task that remembers a plan does not take it for one of another network.
 
         Args:
             domain: Of the plans.
-            plans: Where they come from.
         """
         host, port = self._server.server_address[:2]
-        path = f"{domain}/{len(self._plans)}"
-        self._plans[path] = plans
-        return PlanClient(f"http://{host!s}:{port}/{path}", self.token)
+        return PlanClient(f"http://{host!s}:{port}/{domain}/{next(self._numbers)}", self.token)
+
+    def serve(self, client: PlanClient, plans: Plans) -> None:
+        """Answer a client from now on.
+
+        Args:
+            client: What asks.
+            plans: Where they come from.
+        """
+        self._plans[_path_of(client.url)] = plans
 
     def close(self) -> None:
         """Stop listening."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+def _path_of(url: str) -> str:
+    return urlsplit(url).path
 
 
 def _handler(plans: Mapping[str, Plans], token: str) -> type[BaseHTTPRequestHandler]:
@@ -76,9 +88,8 @@ def _handler(plans: Mapping[str, Plans], token: str) -> type[BaseHTTPRequestHand
             if not hmac.compare_digest(self.headers.get(TOKEN_HEADER, "").encode(), token.encode()):
                 self._answer(403, '{"error": "wrong token"}')
                 return
-            address = urlsplit(self.path)
-            plan = plans.get(address.path.lstrip("/"))
-            micro_batch_text = parse_qs(address.query).get("micro_batch_id", [""])[0]
+            plan = plans.get(_path_of(self.path))
+            micro_batch_text = parse_qs(urlsplit(self.path).query).get("micro_batch_id", [""])[0]
             if plan is None or not micro_batch_text.isdigit():
                 self._answer(404, '{"error": "no such plan"}')
                 return

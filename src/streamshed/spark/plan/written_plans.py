@@ -22,12 +22,15 @@ class WrittenPlans:
     """A folder with a file for each of the latest micro-batches.
 
     Args:
-        folder: Theirs alone; what a crash left half written in it goes.
+        folder: Theirs alone.
     """
 
     def __init__(self, folder: Storage) -> None:
         self._folder = folder
-        folder.discard_drafts()
+
+    def discard_drafts(self) -> None:
+        """Delete what a crash left half written; for whoever writes, as others may look meanwhile."""
+        self._folder.discard_drafts()
 
     def text(self, micro_batch_id: int) -> str | None:
         """Return the plan of a micro-batch as it was written; None: it is not there."""

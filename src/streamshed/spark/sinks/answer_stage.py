@@ -20,6 +20,7 @@ from streamshed.answering.table.leading_answers import leading_answers, leading_
 from streamshed.answering.table.summary import Summary, added, summarized
 from streamshed.answering.table.window_partials import WindowPartials
 from streamshed.network.terms.cohorts import part_of
+from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.intake import Share
 from streamshed.spark.admit.set_aside import SetAside
@@ -30,6 +31,7 @@ from streamshed.spark.common.valid_texts import valid_texts
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.windows.finished_answers import FeedingAggregate, Listener
 from streamshed.spark.windows.nested_windows import Nested, ending_of
+from streamshed.spark.windows.unseen_windows import unseen_windows
 from streamshed.spark.windows.window_sums import window_sums
 from streamshed.statistics.measured import WindowSums, summed
 
@@ -98,7 +100,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
     nested: Nested = MappingProxyType({}),
     fixed: WindowDrops = NOTHING_DROPPED,
     *,
-    unseen: Dropped = MappingProxyType({}),
+    windows: Mapping[int, WindowSpecification] = MappingProxyType({}),
     has_cohorts: bool = False,
 ) -> DataFrame:
     """Turn each micro-batch's window partials into rows of the answer schema, and set aside what could not be read.
@@ -111,7 +113,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         summaries: Told what each partition answered, when all of it is computed.
         nested: The network's queries over answers of others, and those between.
         fixed: Which windows are dropped where there is nobody to ask.
-        unseen: Windows that began before their queries came.
+        windows: Of queries, by `Query.definition_id`: a plan tells from when on they are whole.
         has_cohorts: Whether any query may drop windows by group, or did so before.
     """
 
@@ -120,6 +122,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         plan = None if client is None else client.plan(number)
         shed, partly_joined, lost = ((), (), ()) if plan is None else (plan.shed, plan.partly_joined, plan.lost)
         usual = {} if plan is None else plan.effective_shares
+        unseen = unseen_windows(windows, {} if plan is None else plan.whole_since)
         dropped = together(dropped_windows(fixed if plan is None else plan.drops), unseen)
         report = _TaskReport()
         for record_batch in whole_groups(record_batches, answering.derived.definitions):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from streamshed.answering.table.dropped_windows import Dropped, DroppedWindows
 from streamshed.network.model.foundation import chains
 from streamshed.network.model.query import Query
+from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.load.join_delay import delay_of_stream
 
 ALWAYS = -(2**62)
@@ -39,21 +41,46 @@ def whole_since(queries: Sequence[Query], before: WholeSince | None, seen_until:
     return instants
 
 
-def unseen_windows(queries: Iterable[Query], since: WholeSince, watermark: int) -> Dropped:
-    """Return the windows of queries that are not whole and may still be open.
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Where a query begins that came later than the checkpoint.
+
+    Attributes:
+        since: From when on windows that start are whole, microseconds.
+        closed_at: The watermark at which none of the others is open any longer.
+    """
+
+    since: int
+    closed_at: int
+
+
+def beginnings(queries: Iterable[Query], since: WholeSince) -> dict[int, Beginning]:
+    """Return where queries begin, by `Query.definition_id`; those that a checkpoint began with are left out.
 
     Args:
         queries: Of a network.
         since: From when on their windows are whole.
-        watermark: How far the checkpoint has come, microseconds.
     """
-    dropped: dict[int, list[DroppedWindows]] = {}
+    by_definition: dict[int, Beginning] = {}
     for query in queries:
         begins = since.get(query.definition_id, ALWAYS)
-        lasts = sum(window.size_microseconds for window in query.windows) + delay_of_stream(query.stream)
-        if begins == ALWAYS or query.aggregate is None or begins + lasts <= watermark:
-            continue
-        window = query.aggregate.over
-        unseen = ((ALWAYS, (begins - 1 - window.offset_microseconds) // window.slide_microseconds),)
-        dropped[query.definition_id] = [DroppedWindows(window, unseen, unseen=unseen)]
+        if begins != ALWAYS and query.aggregate is not None:
+            lasts = sum(window.size_microseconds for window in query.windows) + delay_of_stream(query.stream)
+            by_definition[query.definition_id] = Beginning(begins, begins + lasts)
+    return by_definition
+
+
+def unseen_windows(windows: Mapping[int, WindowSpecification], since: WholeSince) -> Dropped:
+    """Return the windows of queries that are not whole.
+
+    Args:
+        windows: Of queries.
+        since: Of those that miss windows which may be open, from when on they are whole; others may be among them.
+    """
+    dropped: dict[int, list[DroppedWindows]] = {}
+    for definition_id in since.keys() & windows.keys():
+        window = windows[definition_id]
+        last = (since[definition_id] - 1 - window.offset_microseconds) // window.slide_microseconds
+        unseen = ((ALWAYS, last),)
+        dropped[definition_id] = [DroppedWindows(window, unseen, unseen=unseen)]
     return dropped

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from uuid import uuid4
 
 import pytest
 
@@ -22,7 +23,9 @@ from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.loop.micro_batch_planner import MicroBatchPlanner
 from streamshed.spark.plan.plan_row import PlanRow, SizedShares, StreamPlan
+from streamshed.spark.plan.written_plans import WrittenPlans
 from streamshed.spark.source.progress import MicroBatchReport
+from streamshed.spark.windows.unseen_windows import ALWAYS, beginnings
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 EVENTS = stream("events", folder("/nowhere", "parquet", schema="ts timestamp, v bigint, w bigint"), time="ts")
@@ -49,6 +52,7 @@ def planner_of(
     steady_clock: Callable[[], float] = lambda: 100.0,
     outcomes: list[MicroBatchOutcome] | None = None,
     effective_shares: Mapping[str, float] = MappingProxyType({}),
+    since: Mapping[int, int] = MappingProxyType({}),
 ) -> MicroBatchPlanner:
     noted: list[MicroBatchOutcome] = [] if outcomes is None else outcomes
     return MicroBatchPlanner(
@@ -57,6 +61,7 @@ def planner_of(
             intakes={one.name: stream_work(one, asked.queries).intakes for one in asked.streams},
             longest_window=1_000_000,
             trigger_interval_seconds=1.0,
+            beginnings=beginnings(asked.queries, since),
         ),
         ControlLoop(asked, ControlSettings(trigger_interval_seconds=1.0), clock=lambda: 100.0),
         checkpoint=Storage.at(str(path / "spark")),
@@ -93,6 +98,30 @@ def test_a_plan_of_the_same_network_stays_as_it_is(tmp_path: Path) -> None:
         found = PlanRow.from_json(planner_of(network(asked), tmp_path).plan(5))
         assert found.streams == {"events": plan}
         assert found.shed == ()
+
+
+def test_a_plan_tells_from_when_on_windows_of_a_query_that_came_are_whole_while_others_may_be_open(
+    tmp_path: Path,
+) -> None:
+    """So does one that an earlier network wrote down."""
+    stayed, added = query("stayed", "v"), query("added", "w")
+    for since, told in ((1_000_000, {added.definition_id: 1_000_000}), (-1_000_000, {})):
+        written(tmp_path, StreamPlan())
+        since_of = {added.definition_id: since, stayed.definition_id: ALWAYS}
+        planner = planner_of(network(stayed, added), tmp_path, since=since_of)
+        assert PlanRow.from_json(planner.plan(5)).whole_since == told
+
+
+def test_who_looks_at_plans_does_not_disturb_whoever_writes_one(tmp_path: Path) -> None:
+    """A change of queries looks at them while the network runs."""
+    plans = Storage.at(str(tmp_path / "plans"))
+    plans.write_sealed("000000000005.json", PlanRow(micro_batch_id=5, open=7, streams={}).to_json())
+    draft = tmp_path / f"plans/.000000000006.json.{uuid4().hex}.tmp"
+    draft.write_text("begun")
+    assert [row.micro_batch_id for row in WrittenPlans(plans).latest(2)] == [5]
+    assert draft.exists()
+    planner_of(network(query("q", "v")), tmp_path)
+    assert not draft.exists()
 
 
 def test_codes_go_to_the_queries_that_they_were_meant_for() -> None:

@@ -13,7 +13,7 @@ import pytest
 from streamshed.errors import PortInUseError, SourceUnavailableError
 from streamshed.spark.plan.plan_client import TOKEN_HEADER, PlanClient, PlanUnavailableError
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
-from streamshed.spark.plan.plan_server import PlanServer
+from streamshed.spark.plan.plan_server import Plans, PlanServer
 
 
 def plan(micro_batch_id: int) -> str:
@@ -30,14 +30,20 @@ def server() -> Iterator[PlanServer]:
         yield running
 
 
+def served(server: PlanServer, plans: Plans = plan) -> PlanClient:
+    client = server.client("time")
+    server.serve(client, plans)
+    return client
+
+
 def test_a_plan_is_what_the_planner_says(server: PlanServer) -> None:
-    told = server.serve("time", plan).plan(3)
+    told = served(server).plan(3)
     assert (told.micro_batch_id, told.open, told.streams["s"].sampling_code) == (3, 7, 5)
 
 
 @pytest.mark.parametrize("token", ["", "guessed", "gu\u00e9ssed"])
 def test_who_has_not_the_token_is_told_nothing(server: PlanServer, token: str) -> None:
-    client = PlanClient(server.serve("time", plan).url, token)
+    client = PlanClient(served(server).url, token)
     request = urllib.request.Request(f"{client.url}?micro_batch_id=3", headers={TOKEN_HEADER: token} if token else {})
     with pytest.raises(urllib.error.HTTPError, match="403") as refused:
         urllib.request.urlopen(request)
@@ -59,8 +65,8 @@ def test_who_has_not_the_token_is_told_nothing(server: PlanServer, token: str) -
 def test_where_there_is_no_plan_the_micro_batch_fails_and_says_why(
     server: PlanServer, domain: str, micro_batch_id: int, says: str
 ) -> None:
-    served = server.serve("time", plan)
-    client = PlanClient(served.url.replace("/time/", f"/{domain}/"), served.token)
+    of_time = served(server)
+    client = PlanClient(of_time.url.replace("/time/", f"/{domain}/"), of_time.token)
     with pytest.raises(PlanUnavailableError, match=f"no plan for micro-batch {micro_batch_id}: .*{says}"):
         client.plan(micro_batch_id)
 
@@ -71,15 +77,24 @@ def test_plans_of_another_network_have_another_address(server: PlanServer) -> No
     def other(micro_batch_id: int) -> str:
         return PlanRow(micro_batch_id=micro_batch_id, open=8, streams={}).to_json()
 
-    clients = [server.serve("time", plans) for plans in (plan, other)]
+    clients = [served(server, plans) for plans in (plan, other)]
     assert [client.plan(3).open for client in clients] == [7, 8]
     assert clients[0].url != clients[1].url
 
 
+def test_who_is_not_served_yet_is_told_so(server: PlanServer) -> None:
+    """What asks for plans can be made before what answers."""
+    client = server.client("time")
+    with pytest.raises(PlanUnavailableError, match="no such plan"):
+        client.plan(3)
+    server.serve(client, plan)
+    assert client.plan(3).open == 7
+
+
 def test_it_listens_on_loopback_only_unless_asked(server: PlanServer) -> None:
-    assert server.serve("time", plan).url.startswith("http://127.0.0.1:")
+    assert served(server).url.startswith("http://127.0.0.1:")
     with PlanServer(host="localhost") as named:
-        assert named.serve("time", plan).plan(1).micro_batch_id == 1
+        assert served(named).plan(1).micro_batch_id == 1
 
 
 def test_each_run_has_a_token_of_its_own(server: PlanServer) -> None:
@@ -99,6 +114,6 @@ def test_a_port_in_use_is_told() -> None:
 
 def test_nobody_answers_once_it_is_closed() -> None:
     with PlanServer() as running:
-        client = running.serve("time", plan)
+        client = served(running)
     with pytest.raises(PlanUnavailableError, match="no plan from the driver"):
         client.plan(3)

@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 
 from streamshed.answering.table.dropped_windows import together
 from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
-from streamshed.spark.windows.unseen_windows import ALWAYS, unseen_windows, whole_since
+from streamshed.network.terms.window import WindowSpecification
+from streamshed.spark.domain_facts import DomainFacts
+from streamshed.spark.windows.unseen_windows import ALWAYS, beginnings, unseen_windows, whole_since
 
 SECOND = 1_000_000
 TICKS = stream("ticks", rate(1), time="timestamp")
@@ -23,12 +26,17 @@ def nested(over: Aggregate) -> Aggregate:
     return over.window("1 minute").agg(most="max(total)")
 
 
+def windows_of(query: Query) -> dict[int, WindowSpecification]:
+    assert query.aggregate is not None
+    return {query.definition_id: query.aggregate.over}
+
+
 def test_all_windows_are_whole_of_queries_that_a_checkpoint_begins_with() -> None:
     queries = [COUNTS.query("counts"), nested(SUMS).query("most", mode="exact")]
     since = whole_since(queries, None, {})
     assert len(since) == 3
     assert set(since.values()) == {ALWAYS}
-    assert unseen_windows(queries, since, 0) == {}
+    assert beginnings(queries, since) == {}
 
 
 def test_a_query_that_comes_has_seen_no_row_of_before_and_others_go_on() -> None:
@@ -75,7 +83,7 @@ def test_windows_are_unseen_that_a_row_of_before_may_belong_to(
     window = TICKS.window(f"{size} s", every=f"{slide} s", offset=f"{offset % slide} s")
     query = window.agg(n="count(*)").query("new")
     since = whole_since([query], {}, {"ticks": seen * SECOND})
-    found = unseen_windows([query], since, (seen - 1) * SECOND)
+    found = unseen_windows(windows_of(query), since)
     numbers = np.array([(offset % slide + number * slide) * SECOND for number in starts], np.int64)
     assert found[query.definition_id][0].includes(numbers).tolist() == [one <= seen * SECOND for one in numbers]
     assert set(found[query.definition_id][0].reasons(numbers[numbers <= seen * SECOND])) <= {"before the query"}
@@ -84,13 +92,14 @@ def test_windows_are_unseen_that_a_row_of_before_may_belong_to(
 def test_windows_that_are_closed_are_not_remembered() -> None:
     query = COUNTS.query("new")
     since = whole_since([query], {}, {"ticks": 95 * SECOND})
-    assert unseen_windows([query], since, 105 * SECOND) != {}
-    assert unseen_windows([query], since, 106 * SECOND) == {}
+    facts = DomainFacts((TICKS,), {}, 10 * SECOND, 1.0, beginnings=beginnings([query], since))
+    assert facts.whole_since(105 * SECOND) == since
+    assert facts.whole_since(106 * SECOND) == {}
 
 
 def test_what_was_dropped_besides_stays_so() -> None:
     query = COUNTS.query("new")
-    unseen = unseen_windows([query], {query.definition_id: 5}, 0)
+    unseen = unseen_windows(windows_of(query), {query.definition_id: 5, 7: 5})
     both = together({1: [], query.definition_id: []}, unseen)
     assert both == {1: [], **unseen}
     assert together(both, {}) is both

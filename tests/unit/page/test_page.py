@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
+from matplotlib import image
 
 from streamshed.errors import PortInUseError
 from streamshed.network.run.settings import Settings
 from streamshed.page.guard import cookie_name
+from streamshed.page.picture import take_picture
 from streamshed.page.serving import PageServer
 from streamshed.spark.checkpoint.description import describe
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
@@ -246,3 +249,17 @@ def test_a_browser_shows_it(server: PageServer) -> None:
     assert "25.0 %</text>" in page  # the sampler's share, on its arrow
     assert "&lt;b&gt;4.8 s&lt;/b&gt; of work" in page
     assert "<b>" not in page
+
+
+def test_a_picture_is_taken_where_there_is_a_browser(
+    server: PageServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "page.png"
+    if not (shutil.which("chromium") or shutil.which("google-chrome")):
+        lacking("there is no browser: Debian's package chromium is")
+    assert take_picture(f"{server.url}?still&query=q1", path, height=900)
+    picture = image.imread(path)
+    assert picture.shape[:2] == (900, 1400)
+    assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 50
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not take_picture(server.url, tmp_path / "other.png")

@@ -31,8 +31,11 @@ from streamshed.cli.terminal.progress import progress_of
 from streamshed.dashboard.network_picture import write_network_picture
 from streamshed.dashboard.picture import write_picture
 from streamshed.dashboard.timeline import Span, Timeline, timeline_of_journal
+from streamshed.errors import MissingExtraError
 from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.network.words.wording import count_text, seconds_text
+from streamshed.page.picture import take_picture
+from streamshed.page.serving import PageServer
 from streamshed.planning.explain.explanation import Explanation
 from streamshed.planning.explain.load_planner import explain_rates
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
 
 _AIM_SECONDS = 215.0
 _CHECKPOINT = "checkpoint"
+_SHOWN_QUERY = "tcp"
 _GRACE_SECONDS = 45.0
 """For a machine that is slower than it was while it was calibrated; what does not fit then, either, is not begun."""
 
@@ -179,8 +183,20 @@ def _report(
     click.echo(
         f"\npicture: {picture}, samplers in the burst: {placement}, figures: {figures},"
         f" all of it took {seconds_text(seconds)}"
-        f"\nall decisions, as a page: streamshed page {request.out / _CHECKPOINT}"
+        f"\n{_told_of_page(request.out)}"
     )
+
+
+def _told_of_page(folder: Path) -> str:
+    """Where all decisions are to be seen, and a picture of them where a browser is installed."""
+    checkpoint, picture = folder / _CHECKPOINT, folder / "page.png"
+    told = f"all decisions, as a page: streamshed page {checkpoint}"
+    try:
+        with PageServer(str(checkpoint)) as page, waiting("taking a picture of the page"):
+            is_there = take_picture(f"{page.url}?still&query={_SHOWN_QUERY}", picture)
+    except MissingExtraError as error:
+        return f"{told} ({error})"
+    return f"{told}, its picture: {picture}" if is_there else f"{told} (a picture of it needs Chromium)"
 
 
 def _keep_journal(checkpoint: Path, target: Path) -> None:

@@ -76,7 +76,8 @@ def _network(packets: Stream) -> QueryNetwork:
 
 
 def _row_by_row(spark: SparkSession) -> SparkSession:
-    session = interpreting(spark)
+    session = spark.newSession()
+    session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set(ROW_BY_ROW, "true")
     return session
 

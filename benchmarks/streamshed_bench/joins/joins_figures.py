@@ -44,9 +44,9 @@ class Runs:
         """Return what a policy gives ÷ what another does, both in the paper's own operator."""
         return self.papers_results(case, seconds) / max(1.0, self.papers_results(replace(case, policy=over), seconds))
 
-    def over_papers(self, case: JoinCase, seconds: slice = PEAK) -> float:
-        """Return what a policy gives ÷ what it does in the paper's own operator."""
-        return self.results(case, seconds) / max(1.0, self.papers_results(case, seconds))
+    def over_papers(self, case: JoinCase) -> float:
+        """Return what a policy gives at the peak ÷ what it does in the paper's own operator."""
+        return self.results(case, PEAK) / max(1.0, self.papers_results(case, PEAK))
 
     def by_basic_window(self, read_price: float) -> dict[float, float]:
         """Return results per second by seconds of a basic window, at a steady rate (Figure 9)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,20 +82,19 @@ def measure_throughput(
     rows: int = ROWS,
     keys: int = KEYS,
     measured_seconds: int = MEASURED_SECONDS,
-    clock: Callable[[], float] = time.process_time,
 ) -> Throughput:
     """Join in full, results handed out; micro-batches until windows are full do not count."""
     partition = JoinPartition(WIDE, MemoryStore())
     seconds, results, state = 0.0, 0, None
     stream = list(micro_batches(seconds=WINDOW_SECONDS + measured_seconds, rows=rows, keys=keys, seed=seed))
     for second, micro_batch in enumerate(stream):
-        begun = clock()
+        begun = time.process_time()
         join_result = partition.join(
             micro_batch.left, micro_batch.right, JoinPlan(watermark_microseconds=micro_batch.watermark_microseconds)
         )
         handed_out = join_result.left_rows().num_rows, join_result.right_rows().num_rows
         if second >= WINDOW_SECONDS:
-            seconds += clock() - begun
+            seconds += time.process_time() - begun
             results += min(handed_out)
         state = join_result.state
     return Throughput(

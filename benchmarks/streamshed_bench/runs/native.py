@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PACKETS_VIEW, HOSTS_VIEW = "native_packets", "native_hosts"
 
+_TIMEOUT_SECONDS = 1800.0
+
 
 def native_sql(query: PacketQuery, *, time_column: str = "ts") -> str:
     """Write one query in Spark's SQL.
@@ -124,7 +126,6 @@ def native_through(
     checkpoints: Path,
     micro_batches: int,
     rows: int,
-    timeout_seconds: float = 1800.0,
 ) -> tuple[tuple[MicroBatchTime, ...], ...]:
     """Run native queries, all at once, through a folder of typed packets.
 
@@ -135,7 +136,6 @@ def native_through(
         checkpoints: A new folder.
         micro_batches: How many the folder's files make.
         rows: Rows of each.
-        timeout_seconds: After how long to give up.
 
     Returns:
         The micro-batches of each query, all of so many rows, whatever a filter pushed into the scan spared it.
@@ -151,7 +151,7 @@ def native_through(
         checkpoints=checkpoints,
         trigger={"availableNow": True},
     )
-    run.await_end(timeout_seconds)
+    run.await_end(_TIMEOUT_SECONDS)
     finished = run.micro_batches()
     if short := [query.name for query, done in zip(queries, finished, strict=True) if len(done) < micro_batches]:
         raise UnfinishedBenchmarkError(f"these native queries ended early: {', '.join(short)}")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Collect = Callable[["DataFrame", int], None]
 _POLL_SECONDS = 0.05
+_TIMEOUT_SECONDS = 1800.0
 
 
 def run_through(
@@ -24,7 +25,6 @@ def run_through(
     *,
     checkpoint: Path,
     micro_batches: int,
-    timeout_seconds: float = 1800.0,
     collect: Collect | None = None,
 ) -> tuple[MicroBatchTime, ...]:
     """Run a network as a user would, samplers and plan table compiled in, until the files are through.
@@ -34,7 +34,6 @@ def run_through(
         spark: The session.
         checkpoint: A new folder.
         micro_batches: How many the files make.
-        timeout_seconds: After how long to give up.
         collect: Takes the answers of each micro-batch; None: they are computed and dropped.
 
     Returns:
@@ -46,13 +45,13 @@ def run_through(
     from streamshed.spark import noop_sink, start
 
     sink = noop_sink() if collect is None else collect
-    deadline = time.monotonic() + timeout_seconds
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     with start(network, spark, checkpoint=str(checkpoint), sink=sink, trigger="10 milliseconds", advisory=True) as run:
         while run.status().micro_batch_id < micro_batches - 1:
             if time.monotonic() > deadline:
                 done = run.status().micro_batch_id + 1
                 raise UnfinishedBenchmarkError(
-                    f"{done} of {micro_batches} micro-batches within {timeout_seconds:g} seconds"
+                    f"{done} of {micro_batches} micro-batches within {_TIMEOUT_SECONDS:g} seconds"
                 )
             run.await_termination(_POLL_SECONDS)
         journal = run.journal()

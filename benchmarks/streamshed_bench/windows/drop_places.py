@@ -121,8 +121,6 @@ def drops_at_places(
     spark: SparkSession,
     place: Workplace,
     progress: Callable[[str, float], None],
-    *,
-    shapes: tuple[tuple[int, int], ...] = SHAPES,
 ) -> DropPlaces:
     """Run all of them.
 
@@ -130,7 +128,6 @@ def drops_at_places(
         spark: The session.
         place: Where rows and checkpoints are kept.
         progress: Told what is done, and which share.
-        shapes: Of Figures 12 and 13.
 
     Raises:
         UnfinishedBenchmarkError: It takes too long, or a query has failed.
@@ -139,7 +136,7 @@ def drops_at_places(
 
     of_nested = {"input": DropPlace.INPUT, "middle": DropPlace.MIDDLE, "output": DropPlace.OUTPUT}
     of_forked = {"shared": DropPlace.INPUT, "split": DropPlace.SPLIT, "per_output": DropPlace.MIDDLE}
-    total = len(of_nested) + len(of_forked) + len(shapes)
+    total = len(of_nested) + len(of_forked) + len(SHAPES)
     nested, forked, by_shape = {}, {}, {}
     for number, (name, where) in enumerate(of_nested.items()):
         progress(f"nested windows, dropped at the {name}", number / total)
@@ -147,7 +144,7 @@ def drops_at_places(
     for number, (name, where) in enumerate(of_forked.items(), len(of_nested)):
         progress(f"a fork, dropped {name.replace('_', ' ')}", number / total)
         forked[name] = run_drops(fork_network, spark, place, where, FORKED)
-    for number, (size, slide) in enumerate(shapes, len(of_nested) + len(of_forked)):
+    for number, (size, slide) in enumerate(SHAPES, len(of_nested) + len(of_forked)):
         progress(f"windows of {size} rows every {slide}", number / total)
         sizes = DropRunSizes(rows=_SHAPE_ROWS, window=slide, span=size, drop_shares=(0.0, 0.25, 0.5), counted=2)
         network_over = partial(shape_network, size=size, slide=slide)

@@ -76,19 +76,3 @@ class JournalEntry:
             "trigger_interval_seconds": outcome.trigger_interval_seconds,
             "utilization": outcome.utilization,
         }
-
-    def to_stream_rows(self) -> tuple[dict[str, Cell], ...]:
-        """Return the entry as one row per stream: its rows, its sampling rate and how much of its work was done."""
-        proposed = {} if self.decision is None else self.decision.proposed_work_shares
-        return tuple(
-            {
-                "micro_batch_id": self.outcome.micro_batch_id,
-                "stream": stream,
-                "offered_rows": offered,
-                "admitted_rows": self.outcome.admitted_rows.get(stream),
-                "sampling_rate": self.outcome.sampling_rate(stream),
-                "work_share": self.outcome.share_done(stream),
-                "proposed_work_share": proposed.get(stream),
-            }
-            for stream, offered in sorted(self.outcome.offered_rows.items())
-        )

@@ -21,7 +21,7 @@ from streamshed.simulator.answers_course import AnswersCourse
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.course import Course, CourseMoment
-from streamshed.simulator.engine import Controller, EngineSettings, SimulatedMicroBatch, simulated_micro_batches
+from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulated_micro_batches
 from streamshed.simulator.profiles import LoadCurve
 from streamshed.simulator.virtual_joins import NOTHING_JOINED, VirtualJoins
 
@@ -80,18 +80,12 @@ def _nobody_watches(_share: float) -> None:
     """Take progress that nobody wants to see."""
 
 
-def run_scenario(
-    scenario: Scenario,
-    *,
-    progress: Callable[[float], None] = _nobody_watches,
-    wrapped: Callable[[Controller], Controller] = lambda controller: controller,
-) -> Course:
+def run_scenario(scenario: Scenario, *, progress: Callable[[float], None] = _nobody_watches) -> Course:
     """Run a scenario with the control loop and the planners that real runs have.
 
     Args:
         scenario: What is simulated.
         progress: Told the share that is done, in [0, 1].
-        wrapped: Puts something between the engine and the loop, such as another way of shedding.
     """
     cluster = VirtualCluster(scenario.cluster)
     loop = ElasticLoop(
@@ -106,7 +100,7 @@ def run_scenario(
     answers = AnswersCourse([query.name for query in scenario.network.foundation.queries])
     moments: list[CourseMoment] = []
     running = simulated_micro_batches(
-        wrapped(loop),
+        loop,
         load=scenario.load,
         costs=replace(scenario.costs, cluster=cluster),
         settings=scenario.engine or EngineSettings(trigger_interval_seconds=interval, seed=scenario.cluster.seed),

@@ -166,12 +166,11 @@ def _parse_step(text: str, number: int) -> LoadStep:
         raise InvalidLoadProfileError(f"{where}: {error}") from error
 
 
-def load_of_rates(rates: Iterable[float], *, interval_microseconds: int = _SECOND) -> LoadProfile:
+def load_of_rates(rates: Iterable[float]) -> LoadProfile:
     """Make the profile that delivers given rows per second.
 
     Args:
-        rates: Rows per second, one per interval.
-        interval_microseconds: How long each of them lasts.
+        rates: Rows per second, one for each second.
 
     Returns:
         A profile for a base rate of 1 row per second.
@@ -180,7 +179,7 @@ def load_of_rates(rates: Iterable[float], *, interval_microseconds: int = _SECON
         >>> load_of_rates([100, 700, 100]).rows_until(2_000_000, rows_per_second=1)
         800
     """
-    steps = [LoadStep(duration_microseconds=interval_microseconds, factor=float(rate)) for rate in rates]
+    steps = [LoadStep(duration_microseconds=_SECOND, factor=float(rate)) for rate in rates]
     return LoadProfile(steps=tuple(steps))
 
 

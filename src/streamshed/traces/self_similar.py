@@ -43,11 +43,6 @@ class OnOffSources:
         if not 1 < self.tail <= 2:
             raise InvalidTraceError(f"the tail exponent must be above 1 and at most 2, got {self.tail}")
 
-    @property
-    def hurst(self) -> float:
-        """H = (3 − α) / 2: 0.5 is as smooth as Poisson, 1 the burstiest."""
-        return (3 - self.tail) / 2
-
 
 def load_of_sources(
     sources: OnOffSources, intervals: int, *, interval_seconds: float, generator: np.random.Generator

@@ -66,7 +66,6 @@ def run_on_cluster(
     cluster: ClusterSettings,
     elastic: ElasticSettings,
     controller: str = "predictive",
-    sheds: bool = True,
     noise_deviation: float = 0.0,
     hold_up: HoldUp = NOTHING_HELD_UP,
     **believed: Any,
@@ -74,7 +73,7 @@ def run_on_cluster(
     virtual = VirtualCluster(cluster)
     elastic = replace(elastic, thresholds=Thresholds(shed=world.headroom))
     loop = ElasticLoop(
-        world.loop(advisory=not sheds, shed_rule=shed_rule(elastic, controller), **believed),
+        world.loop(shed_rule=shed_rule(elastic, controller), **believed),
         controller_named(controller, elastic),
         virtual,
         partitions=elastic.limits.partitions,

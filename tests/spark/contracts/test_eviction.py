@@ -43,7 +43,7 @@ def _native(rows: DataFrame, size: str, slide: str) -> DataFrame:
 def _slices(rows: DataFrame) -> DataFrame:
     instant = F.unix_micros("ts")
     started = rows.select((instant - F.pmod(instant, F.lit(SLICE))).alias("start"), "v")
-    closing = started.select(closing_time(F.col("start") + SLICE, "closes"), "start", "v")
+    closing = started.select(closing_time(F.col("start") + SLICE), "start", "v")
     return closing.groupBy("closes", "start").agg(F.sum("v").alias("total")).select("start", "total")
 
 
@@ -51,7 +51,7 @@ def _windows_of(slices: DataFrame) -> DataFrame:
     """A second stage over the closed groups of a first, as windows are put together from slices."""
     starts = F.sequence(F.col("start") - 2 * SLICE, F.col("start"), F.lit(SLICE))
     started = slices.select("total", F.explode(starts).alias("start"))
-    closing = started.select(closing_time(F.col("start") + 3 * SLICE, "closes"), "start", "total")
+    closing = started.select(closing_time(F.col("start") + 3 * SLICE), "start", "total")
     return closing.groupBy("closes", "start").agg(F.sum("total").alias("total")).select("start", "total")
 
 

@@ -123,43 +123,44 @@ class Outcome:
         """The plans of micro-batches, as they are in the end."""
         return _plans_in(self.clock_folder(clock) / PLANS)
 
-    def plans_when_killed(self, clock: str = "time") -> dict[int, PlanRow]:
+    def plans_when_killed(self) -> dict[int, PlanRow]:
         """Those that were written before the kill, as they were then."""
-        return _plans_in(self.cast.path / PLANS_WHEN_KILLED / clock)
+        return _plans_in(self.cast.path / PLANS_WHEN_KILLED / "time")
 
     def sheds(self, stream: str, clock: str = "time") -> list[Shed]:
         """What the scenario shed of each step of a stream: what it says of that as which the micro-batch counts."""
         checkpoint = self.clock_folder(clock)
-        numbers = sorted(int(path.name) for path in (checkpoint / "spark/offsets").iterdir() if path.name.isdigit())
         counts_as: dict[int, int] = {}
-        for steps in (steps_read(checkpoint, number) for number in numbers):
+        for steps in (steps_read(checkpoint, number) for number in _planned(checkpoint)):
             earliest = min((step for _, step in steps), default=0)
             counts_as |= {step: earliest for name, step in steps if name == stream}
         return [self.scenario.shed(counts_as[step]) for step in sorted(counts_as)]
 
     def micro_batch_of(self, step: int, clock: str = "time") -> int:
         """The micro-batch that read a step."""
-        offsets = [
-            int(path.name) for path in (self.clock_folder(clock) / "spark/offsets").iterdir() if path.name.isdigit()
-        ]
-        return next(number for number in sorted(offsets) if step_of(self.clock_folder(clock), number) == step)
+        checkpoint = self.clock_folder(clock)
+        return next(number for number in _planned(checkpoint) if step_of(checkpoint, number) == step)
 
     def last_before(self, start: int, clock: str = "time") -> int:
         """The last micro-batch that was done before a start: what follows is of the queries that were asked then."""
         last: int = json.loads(before_start(self.cast, start).read_text())[clock]
         return last
 
-    def first_step(self, start: int, clock: str = "time") -> int:
+    def first_step(self, start: int) -> int:
         """The first step that was read after a start."""
-        checkpoint, last = self.clock_folder(clock), self.last_before(start, clock)
-        numbers = (int(path.name) for path in (checkpoint / "spark/offsets").iterdir() if path.name.isdigit())
-        return min(step for number in numbers if number > last for _, step in steps_read(checkpoint, number))
+        checkpoint, last = self.clock_folder(), self.last_before(start)
+        later = (number for number in _planned(checkpoint) if number > last)
+        return min(step for number in later for _, step in steps_read(checkpoint, number))
 
     def readers(self, stream: str, clock: str = "time") -> dict[int, int]:
         """By step of a stream, the micro-batch that read its file."""
         checkpoint = self.clock_folder(clock)
-        numbers = [int(path.name) for path in (checkpoint / "spark/offsets").iterdir() if path.name.isdigit()]
-        return {step: number for number in numbers for name, step in steps_read(checkpoint, number) if name == stream}
+        return {
+            step: number
+            for number in _planned(checkpoint)
+            for name, step in steps_read(checkpoint, number)
+            if name == stream
+        }
 
     def watermark_of(self, micro_batch_id: int, clock: str = "time") -> int:
         """The watermark with which Spark planned a micro-batch, microseconds; 0: there was none."""
@@ -179,6 +180,11 @@ class Outcome:
     def rows_in_files(self, clock: str = "time") -> int:
         """How many rows there are in all files that a clock reads."""
         return self.rows_of_files_by_micro_batch(clock).total()
+
+
+def _planned(checkpoint: Path) -> list[int]:
+    """The numbers of the micro-batches that Spark has planned, in order."""
+    return sorted(int(path.name) for path in (checkpoint / "spark/offsets").iterdir() if path.name.isdigit())
 
 
 def _plans_in(folder: Path) -> dict[int, PlanRow]:

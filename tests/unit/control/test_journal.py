@@ -26,19 +26,12 @@ def test_an_entry_compares_what_was_expected_with_what_came() -> None:
     assert (row["shedding"], row["remedy"], row["advisory"], row["clamps"]) == (True, "shed", False, "")
 
 
-def test_every_stream_has_a_row_of_its_own() -> None:
-    rows = entry().to_stream_rows()
-    assert [row["stream"] for row in rows] == ["flows", "packets"]
-    assert [row["offered_rows"] for row in rows] == [1_000_000, 3_000_000]
-    assert all(row["sampling_rate"] == row["work_share"] == row["proposed_work_share"] for row in rows)
-
-
 def test_advice_shows_beside_what_applied() -> None:
     advised = entry(advisory=True)
     assert (advised.to_row()["shedding"], advised.to_row()["advisory"]) == (False, True)
-    for row in advised.to_stream_rows():
-        assert row["sampling_rate"] == 1.0
-        assert float(row["proposed_work_share"] or 1) < 1
+    assert advised.outcome.sampling_rate("packets") == 1.0
+    assert advised.decision is not None
+    assert advised.decision.proposed_work_shares["packets"] < 1
 
 
 def test_rows_are_flat_and_have_the_same_columns_whatever_is_known() -> None:
@@ -46,9 +39,6 @@ def test_rows_are_flat_and_have_the_same_columns_whatever_is_known() -> None:
     unplanned = ControlLoop(counting("packets", "flows"), settings, lambda: 0.0).record(
         outcome(3, {"packets": 5, "flows": 5}, {}, 0.5)
     )
-    for known, other in [
-        (entry().to_row(), unplanned.to_row()),
-        *zip(entry().to_stream_rows(), unplanned.to_stream_rows(), strict=True),
-    ]:
-        assert list(known) == list(other)
-        assert all(cell is None or isinstance(cell, str | int | float | bool) for cell in known.values())
+    row = entry().to_row()
+    assert list(row) == list(unplanned.to_row())
+    assert all(cell is None or isinstance(cell, str | int | float | bool) for cell in row.values())

@@ -8,8 +8,8 @@ from streamshed.statistics.load_memory import (
 )
 
 
-def observation(rows: float, kept: float = 1.0, log_seconds: float = 0.0) -> Observation:
-    return Observation((rows,), (kept,), log_seconds)
+def observation(rows: float, kept: float = 1.0) -> Observation:
+    return Observation((rows,), (kept,), 0.0)
 
 
 def remember(*observations: Observation) -> Memory:

@@ -27,9 +27,9 @@ def packets() -> pa.Table:
     return generate_packets(TRAFFIC)
 
 
-def hurst_of(times: NDArray[np.int64], *, interval_microseconds: int = 100_000) -> float:
+def hurst_of(times: NDArray[np.int64]) -> float:
     """H from the variance-time plot: the variance of means over m intervals falls as m^(2H − 2)."""
-    counts = np.bincount((times - times[0]) // interval_microseconds)
+    counts = np.bincount((times - times[0]) // 100_000)
     lengths = np.array([1, 2, 4, 8, 16, 32, 64])
     variances = []
     for length in lengths:

@@ -5,11 +5,6 @@ from streamshed.traces.errors import InvalidTraceError
 from streamshed.traces.self_similar import OnOffSources, load_of_sources
 
 
-def test_the_hurst_parameter_follows_from_the_tail() -> None:
-    assert OnOffSources(tail=1.4).hurst == pytest.approx(0.8)
-    assert OnOffSources(tail=2).hurst == pytest.approx(0.5)
-
-
 def test_fewer_sources_are_burstier() -> None:
     deviations = [
         load_of_sources(

@@ -83,12 +83,12 @@ class ComingWork:
     @property
     def largest(self) -> Vector:
         """Per demand, the largest rate that is of use."""
-        return self.index.of_demands(self.useful, 1.0)
+        return self.index.of_demands(self.useful)
 
     @property
     def needed_shares(self) -> Vector:
         """Per demand, the share of its rows that anybody needs."""
-        return self.index.of_demands(self.needed, 1.0)
+        return self.index.of_demands(self.needed)
 
     def useful_to(self, wanted: Mapping[str, float], needed: Mapping[str, float]) -> ComingWork:
         """Return the same, where some queries have no use for all rows; none is left without any.

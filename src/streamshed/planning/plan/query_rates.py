@@ -173,7 +173,7 @@ def demanded_shares(work: ComingWork, windows: DropPlan | None) -> dict[str, flo
     rates = work.largest * work.needed_shares
     if windows is None or windows.drops.pressure is Pressure.NONE:
         return work.shares(rates)
-    sampled = work.index.of_demands(dict.fromkeys(work.droppable, 0.0), 1.0)
+    sampled = work.index.of_demands(dict.fromkeys(work.droppable, 0.0))
     of_sampled = tree.shares(tree.node_rates(rates * sampled))
     return _shares_done(work, np.maximum(of_sampled, windows.needed_in_the_long_run))
 

@@ -27,7 +27,7 @@ class WorkIndex:
         >>> index = WorkIndex(["ticks", "ticks", "trades"], both)
         >>> index.by_stream(np.array([1.0, 0.5, 0.25]))
         {'ticks': 1.5, 'trades': 0.25}
-        >>> index.of_demands({"one": 0.5}, 1.0).tolist()
+        >>> index.of_demands({"one": 0.5}).tolist()
         [1.0, 0.5]
     """
 
@@ -52,9 +52,9 @@ class WorkIndex:
         sums = np.bincount(self._number, weights=of_nodes, minlength=len(self._streams))
         return dict(zip(self._streams, sums.tolist(), strict=True))
 
-    def of_demands(self, by_query: Mapping[str, float], otherwise: float) -> Vector:
-        """Return what is known of demands in their order, and something else of the others."""
-        of_all = np.full(len(self._coefficients), otherwise)
+    def of_demands(self, by_query: Mapping[str, float]) -> Vector:
+        """Return the rates or shares that are known of demands in their order, and 1 of the others."""
+        of_all = np.ones(len(self._coefficients))
         for query, value in by_query.items():
             if query in self._places:
                 of_all[self._places[query]] = value

@@ -51,12 +51,11 @@ def master_addresses(master: str) -> tuple[tuple[str, int], ...]:
     return tuple(addresses)
 
 
-def require_master(master: str, *, timeout_seconds: float = CONNECT_SECONDS) -> None:
+def require_master(master: str) -> None:
     """Check that the master an application is to have can be reached; other clusters' are left to Spark.
 
     Args:
         master: What Spark is going to be told.
-        timeout_seconds: How long each may take to accept a connection.
 
     Raises:
         InvalidNetworkError: Spark knows no such master.
@@ -67,7 +66,7 @@ def require_master(master: str, *, timeout_seconds: float = CONNECT_SECONDS) -> 
             question = near_miss(master.partition(":")[0], ("spark", "local", "yarn", "k8s"))
             raise InvalidNetworkError(f'the master "{master}" is none that Spark knows{question}, expected {_EXAMPLE}')
         return
-    refusals = master_refusals(master, timeout_seconds=timeout_seconds)
+    refusals = master_refusals(master)
     if refusals:
         raise ClusterUnavailableError(
             f"no master of a standalone cluster can be reached: {'; '.join(refusals)} (does it run, and is this the"

@@ -7,8 +7,8 @@ _WATERMARK_METADATA = "spark.watermarkDelayMs"
 """Spark takes a grouping column that carries this key for one it can evict by; the value is not used."""
 
 
-def closing_time(microseconds: Column, name: str) -> Column:
-    """Return a time stamp by which a streaming aggregation in append mode emits and drops a group.
+def closing_time(microseconds: Column) -> Column:
+    """Return `closes`, a time stamp by which a streaming aggregation in append mode emits and drops a group.
 
     Spark holds a group with such a key in state until the watermark reaches it, and drops rows for which the watermark
     of the micro-batch before had reached it, as it does with the `end` of a `window()`. Unlike a window, a time stamp
@@ -16,6 +16,5 @@ def closing_time(microseconds: Column, name: str) -> Column:
 
     Args:
         microseconds: When the group may close, microseconds since the epoch; it need not be its logical end.
-        name: The column's name.
     """
-    return F.timestamp_micros(microseconds).alias(name, metadata={_WATERMARK_METADATA: 0})
+    return F.timestamp_micros(microseconds).alias("closes", metadata={_WATERMARK_METADATA: 0})

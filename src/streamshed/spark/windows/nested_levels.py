@@ -343,7 +343,7 @@ def _with_windows(rows: DataFrame, schema: T.StructType, nested: Nested) -> Data
     kinds = {field.name: field.dataType for field in schema.fields}
     names = [name for name in schema.names if name not in WINDOW_KEY]
     return copied.select(
-        closing_time(closes, "closes"),
+        closing_time(closes),
         unfused(F.col("start")).alias("window_start"),
         F.when(is_new, F.lit(ANSWER)).otherwise(F.col("kind")).alias("kind"),
         definition.alias("definition_id"),

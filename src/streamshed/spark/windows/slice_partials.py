@@ -44,7 +44,7 @@ def slice_partials(
         the last two only of rows that were sampled), sizes (Σ|v|), sum_low + 2³²·sum_high (the exact sum of integers),
         least/greatest of each carriage, sketches.
     """
-    closes = closing_time(F.col("close_end"), "closes")
+    closes = closing_time(F.col("close_end"))
     keys = {
         **{name: F.coalesce(name, F.lit(0).cast("bigint")) for name in ("class_id", "slice_start", "mask")},
         "sampling_codes": F.coalesce("sampling_codes", F.lit("")),

@@ -49,7 +49,7 @@ def window_partials(
     counts = any(role_of(member.slot) for sharing_class in [*present, *classes] for member in sharing_class.members)
     is_value = F.col("route.role") == int(Role.VALUES) if counts else None
     keyed = copies.select(
-        closing_time(F.col("window_end"), "closes"),
+        closing_time(F.col("window_end")),
         "window_start",
         "kind",
         F.col("route.definition_id").alias("definition_id"),

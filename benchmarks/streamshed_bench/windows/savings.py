@@ -20,11 +20,6 @@ def early_share(window: WindowSpecification, gap_windows: int) -> float:
     return max(0.0, ((gap_windows + 1) * slide - size) / ((gap_windows - 1) * slide + size))
 
 
-def kept_share(window: WindowSpecification, gap_windows: int, drop_share: float) -> float:
-    """Return sel_w1, the share of rows that are not dropped early: 1 − p · `early_share`."""
-    return 1 - drop_share * early_share(window, gap_windows)
-
-
 def drop_share_for(
     window: WindowSpecification, gap_windows: int, *, excess: float, above_seconds: float, below_seconds: float
 ) -> float:

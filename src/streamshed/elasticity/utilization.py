@@ -52,8 +52,8 @@ class Utilization:
         Four workers at τ = 0.8, a tenth of it fixed:
 
         >>> load = Utilization(0.8, fixed=0.08)
-        >>> round(load.on(8, of=4), 3), round(load.demand(4), 3)
-        (0.44, 2.88)
+        >>> round(load.demand(4), 3)
+        2.88
     """
 
     mean: float
@@ -67,12 +67,6 @@ class Utilization:
                 "utilization: the mean, its fixed part and the largest must be finite, at least 0, and the fixed part"
                 f" no more than the mean, got {self.mean}, {self.fixed} and {self.largest}"
             )
-
-    @classmethod
-    def over(cls, by_worker: Vector, *, fixed: float = 0.0) -> Utilization:
-        """Sum up τ of single workers, at least one; what of it is fixed."""
-        mean = float(by_worker.mean())
-        return cls(mean, fixed=min(fixed, mean), largest=float(by_worker.max()))
 
     @property
     def busiest(self) -> float:
@@ -112,15 +106,6 @@ class Utilization:
             workers: How many workers there are, or how many times faster than one they are (`Pieces`).
         """
         return (self.mean - self.fixed) * workers
-
-    def on(self, workers: float, *, of: float) -> float:
-        """Return what τ would be on another number of workers.
-
-        Args:
-            workers: That number, above 0.
-            of: How many there are now.
-        """
-        return self.fixed + self.demand(of) / workers
 
 
 _ROUNDING = 1e-9

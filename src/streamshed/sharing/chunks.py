@@ -42,15 +42,6 @@ def chunks(selections: Sequence[Selection], dimensions: Mapping[str, str], most_
     return [sorted(chunk.selections) for chunk in packed_chunks]
 
 
-def mask_count(selections: Sequence[Selection], dimensions: Mapping[str, str]) -> int:
-    """Estimate how many masks occur: the product over the values looked at of the parts that conditions make of them.
-
-    >>> mask_count([("a",), ("b",), ("c",)], {"a": "size", "b": "size", "c": "port"})
-    6
-    """
-    return _Chunk(selections, dimensions).mask_count
-
-
 class _Chunk:
     """Selections that share a mask, and the conditions that set its bits, by the value that these look at."""
 

@@ -146,18 +146,6 @@ _DAY, _DIURNAL_STEP = 86_400, 300
 _HALVES, _STEPS_PER_HALF = 10, 10
 
 
-def square_wave(*, period_seconds: float, periods: int, low: float, high: float) -> LoadCurve:
-    """Return a load that is `low` for half a period, then `high` for the other half, and ends `low`.
-
-    Example:
-        >>> profile = square_wave(period_seconds=10, periods=3, low=1, high=3)
-        >>> [profile.load_at(time) for time in (0, 5, 10, 25, 30)]
-        [1.0, 3.0, 1.0, 3.0, 1.0]
-    """
-    halves = ((half * period_seconds / 2, high if half % 2 else low) for half in range(2 * periods + 1))
-    return steps(tuple(halves))
-
-
 def from_rates(rows_per_second: Sequence[float], *, seconds_each: float = 1.0) -> LoadCurve:
     """Return a load given as one figure per interval of `seconds_each`; it ends with the last.
 

@@ -70,11 +70,6 @@ class Scenario:
         """What is asked of the control loop beside this controller."""
         return replace(self.control, shed_rule=shed_rule(self.elastic, self.controller))
 
-    @property
-    def micro_batches(self) -> int:
-        """How many there are if none is late."""
-        return math.ceil(self.seconds / self.control.trigger_interval_seconds)
-
 
 def _nobody_watches(_share: float) -> None:
     """Take progress that nobody wants to see."""

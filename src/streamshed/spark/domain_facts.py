@@ -84,11 +84,6 @@ class DomainFacts:
             if self.queried_streams is None or name in self.queried_streams
         }
 
-    @property
-    def is_numbered(self) -> bool:
-        """Whether windows lie along numbers, not in time."""
-        return self.streams[0].is_numbered
-
 
 def longest_window(network: QueryNetwork, classes: Sequence[Routed]) -> int:
     """Return how far back in time anything reaches that is computed of rows, microseconds.

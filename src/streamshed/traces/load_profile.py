@@ -54,8 +54,6 @@ class LoadProfile:
 
     Example:
         >>> profile = parse_load_profile("1x:60s,5x:60s,1x:60s")
-        >>> profile.factor_at(90_000_000)
-        5.0
         >>> profile.rows_until(90_000_000, rows_per_second=1000)
         210000
     """
@@ -85,12 +83,6 @@ class LoadProfile:
         loads = [step.duration_microseconds * step.factor for step in self.steps]
         return np.concatenate(([0.0], np.cumsum(loads, dtype=np.float64)))
 
-    def factor_at(self, microseconds: int) -> float:
-        """Look up the factor in force at a time; 0 outside the profile."""
-        if not 0 <= microseconds < self.duration_microseconds:
-            return 0.0
-        return self.steps[int(np.searchsorted(self._edges, microseconds, side="right")) - 1].factor
-
     def load_until(self, microseconds: float) -> float:
         """L(t): the load before a time, as microseconds at factor 1."""
         return float(np.interp(microseconds, self._edges, self._loads))
@@ -112,17 +104,16 @@ class LoadProfile:
         return math.floor(rows_per_second * self.load_until(microseconds) / _SECOND + 1e-6)
 
 
-def constant_load(duration_microseconds: int, *, factor: float = 1.0) -> LoadProfile:
+def constant_load(duration_microseconds: int) -> LoadProfile:
     """Make the profile of one step.
 
     Args:
-        duration_microseconds: How long it lasts.
-        factor: Multiplies the base rows per second.
+        duration_microseconds: How long it lasts, at the base rows per second.
 
     Returns:
         The profile.
     """
-    return LoadProfile(steps=(LoadStep(duration_microseconds=duration_microseconds, factor=factor),))
+    return LoadProfile(steps=(LoadStep(duration_microseconds=duration_microseconds, factor=1.0),))
 
 
 def parse_load_profile(text: str) -> LoadProfile:

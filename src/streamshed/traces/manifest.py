@@ -52,11 +52,6 @@ class StagedFeed:
         """Rows of all files."""
         return sum(file.rows for file in self.files)
 
-    @property
-    def end_microseconds(self) -> int:
-        """The event time at which a feed that goes on would start."""
-        return self.start_microseconds + round(self.duration_seconds * 1_000_000)
-
 
 def save_manifest(feed: StagedFeed) -> Path:
     """Write a manifest into its staging folder, for a feeder in another process.

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.simulator.engine import EngineSettings
-from streamshed.simulator.profiles import constant, ramp, square_wave
+from streamshed.simulator.profiles import constant, ramp, steps
 from tests.property.control.promises import run_burst
 from tests.property.control.worlds import INTERVAL, PLAIN, Trace, World, codes, reversals, worlds
 from tests.thoroughness import examples
@@ -45,13 +45,9 @@ def test_a_ramp_of_unknown_sizes_makes_no_one_late(world: World, micro_batches: 
 @EXAMPLES
 @given(worlds(), st.integers(6, 20))
 def test_a_square_wave_is_met_at_every_edge_once_it_was_seen(world: World, half: int) -> None:
-    load = square_wave(
-        period_seconds=2 * half * INTERVAL,
-        periods=5,
-        low=world.load(world.calm),
-        high=world.load(world.overload),
-    )
-    trace = world.run(load, 10 * half)
+    loads = (world.load(world.calm), world.load(world.overload))
+    square_wave = steps(tuple((number * half * INTERVAL, loads[number % 2]) for number in range(11)))
+    trace = world.run(square_wave, 10 * half)
     later = [done for done in trace if done.started_at_seconds > 4 * half * INTERVAL]
     high = [world.unshed_budgets(done) > 1.1 for done in later]
     calm = [not is_high and not was_high for was_high, is_high in zip([True, *high], high, strict=False)]

@@ -10,7 +10,7 @@ from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.pieces import Pieces
 from streamshed.elasticity.shed_factor import EXPONENTS, ShedFactor
 from streamshed.elasticity.thresholds import Thresholds
-from streamshed.elasticity.utilization import Utilization, by_rows_held
+from streamshed.elasticity.utilization import by_rows_held
 from streamshed.elasticity.workers import WorkerLimits
 
 SHARES = st.floats(0.01, 0.99)
@@ -137,19 +137,3 @@ def test_no_fewer_workers_are_enough(effective: float, pieces: Pieces) -> None:
     wanted = min(effective, max(speeds))
     fast = [count for count, speed in enumerate(speeds, start=1) if speed >= wanted * (1 - 1e-9)]
     assert pieces.enough_workers(effective) == fast[0]
-
-
-@given(st.floats(0, 5), st.floats(0, 1), st.integers(1, 100), st.integers(1, 100))
-def test_work_does_not_change_with_who_does_it(shared: float, fixed: float, before: int, after: int) -> None:
-    load = Utilization(fixed + shared, fixed=fixed)
-    moved = Utilization(load.on(after, of=before), fixed=fixed)
-    assert moved.demand(after) == pytest.approx(load.demand(before), abs=1e-9)
-
-
-@given(st.lists(st.floats(0, 10), min_size=1, max_size=50), st.floats(0, 1))
-def test_utilization_is_summed_up(by_worker: list[float], fixed: float) -> None:
-    load = Utilization.over(np.array(by_worker), fixed=fixed)
-    assert load.mean == pytest.approx(math.fsum(by_worker) / len(by_worker), abs=1e-12)
-    assert load.largest == max(by_worker)
-    assert load.fixed <= load.mean
-    assert load.skew >= 1

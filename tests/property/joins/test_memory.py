@@ -71,9 +71,9 @@ def test_rows_that_were_released_are_counted_until_their_window_is_over(
     for one, other in zip(held, full, strict=True):
         # Of a basic window that was cut or came again, parts expire by themselves.
         assert one.state.rows <= other.state.rows
-        if not any(earlier.state.released_rows for earlier in held):
-            assert (one.state.rows, one.forgotten.rows) == (other.state.rows, 0)
-    assert sum(one.state.released_rows for one in held) >= held[-1].forgotten.rows
+        if not any(earlier.state.released.total for earlier in held):
+            assert (one.state.rows, one.forgotten.held.total) == (other.state.rows, 0)
+    assert sum(one.state.released.total for one in held) >= held[-1].forgotten.held.total
 
 
 @examples(200)

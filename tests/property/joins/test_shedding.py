@@ -72,7 +72,7 @@ def test_state_stays_within_its_limit(of: JoinWindows, stream: list[MicroBatch],
     everything = full_join(of, stream, "l.k = r.k")
     assert found <= everything
     assert all(one.state.bytes <= limit for one in results)
-    if not any(one.state.released_rows for one in results):
+    if not any(one.state.released.total for one in results):
         assert found == everything
 
 

@@ -2,13 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.simulator.profiles import LoadCurve, burst, constant, from_rates, ramp, square_wave, steps
+from streamshed.simulator.profiles import LoadCurve, burst, constant, from_rates, ramp, steps
 
 PROFILES = [
     constant(7),
     burst(start_seconds=3, end_seconds=5, low=2, high=11),
     ramp(start_seconds=2, end_seconds=8, low=1, high=9),
-    square_wave(period_seconds=4, periods=2, low=1, high=5),
+    steps(((0.0, 1), (2.0, 5), (4.0, 1), (6.0, 5), (8.0, 1))),
     from_rates([3, 0, 8, 1]),
     steps(((1.0, 4.0), (2.0, 0.0))),
 ]

@@ -24,7 +24,7 @@ def test_a_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:
     feed = feed_of(tmp_path)
     save_manifest(feed)
     assert load_manifest(tmp_path) == feed
-    assert (feed.rows, feed.end_microseconds) == (60, 2_500_007)
+    assert feed.rows == 60
 
 
 def test_a_staging_folder_may_be_moved(tmp_path: Path) -> None:

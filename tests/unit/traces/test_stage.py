@@ -85,7 +85,7 @@ def test_a_second_feed_goes_on(tmp_path: Path) -> None:
     first = stage_small(tmp_path / "watched", StagingOptions(shape=KafkaShape(topic="t", partitions=1)))
     options = StagingOptions(
         shape=KafkaShape(topic="t", partitions=1, first_offsets=first.next_offsets),
-        start_microseconds=first.end_microseconds,
+        start_microseconds=START + 3_000_000,
         name="second",
     )
     second = stage_small(tmp_path / "watched", options)

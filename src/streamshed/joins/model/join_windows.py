@@ -40,8 +40,6 @@ class JoinWindows:
         (20, 5, 21)
         >>> windows.cells_of(np.array([0, 999_999, 1_000_000, 20_000_000, -1, -1_000_000, -1_000_001])).tolist()
         [0, 0, 1, 19, 20, 20, 21]
-        >>> windows.side_of(19).name, windows.side_of(20).name
-        ('LEFT', 'RIGHT')
     """
 
     left_microseconds: int
@@ -84,10 +82,6 @@ class JoinWindows:
     def cells_of_side(self, side: Side) -> range:
         """Return the numbers of a window's cells, youngest first."""
         return range(self.left_cells) if side is Side.LEFT else range(self.left_cells, self.cells)
-
-    def side_of(self, cell: int) -> Side:
-        """Return whose window a cell is of."""
-        return Side.LEFT if cell < self.left_cells else Side.RIGHT
 
     def basic_windows(self, side: Side) -> int:
         """Return n_i = 1 + ⌈w_i/b⌉, how many basic windows a window reaches into."""

@@ -108,11 +108,6 @@ class StateCounts:
         """How many rows there are."""
         return round(self.held.total)
 
-    @property
-    def released_rows(self) -> int:
-        """How many left early."""
-        return round(self.released.total)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgottenCounts:
@@ -130,11 +125,6 @@ class ForgottenCounts:
     held: RowsBySide
     bytes: int
     times: tuple[EventTimes, ...]
-
-    @property
-    def rows(self) -> int:
-        """How many the windows would still hold."""
-        return round(self.held.total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from streamshed.network.model.join_problems import (
     basic_window_problems,
@@ -28,9 +27,6 @@ from streamshed.network.terms.join_shedding import JoinMode, JoinShedding
 from streamshed.network.terms.problems import Problems, declared_columns
 from streamshed.network.words.columns import Column, declared_name
 from streamshed.network.words.duration import format_duration
-
-if TYPE_CHECKING:
-    from streamshed.network.model.grouping import Aggregate
 
 
 @dataclass(frozen=True)
@@ -92,11 +88,6 @@ class JoinSource:
         return joined_columns(self.left, self.right, self.prefixes, self.time)
 
     @property
-    def policy(self) -> str:
-        """How what is compared is chosen when there is no time for all."""
-        return self.shedding.policy
-
-    @property
     def is_sampled(self) -> bool:
         """Whether rows of one side are drawn under overload."""
         return self.shedding.mode is JoinMode.SAMPLE
@@ -111,13 +102,6 @@ class JoinSource:
         sides = (definition_of(self.left), definition_of(self.right))
         answers = [names for side in (self.left, self.right) if (names := side_definition(side))]
         return ("join", self.condition.definition, windows, self.prefixes, *sides, *answers)
-
-    @property
-    def aggregates(self) -> "tuple[Aggregate, ...]":
-        """The aggregates whose answers it joins, and those below them."""
-        from streamshed.network.model.answer_side import side_aggregates
-
-        return (*side_aggregates(self.left), *side_aggregates(self.right))
 
     @property
     def nodes(self) -> tuple[Node, ...]:

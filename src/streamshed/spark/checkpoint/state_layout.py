@@ -41,10 +41,6 @@ class StateLayout:
     cohorts: bool = False
     answer_rows: bool = False
 
-    def covers(self, needed: StateLayout) -> bool:
-        """Tell whether a checkpoint of this layout can hold a network that needs another."""
-        return not self.missing(needed)
-
     def missing(self, needed: StateLayout) -> tuple[str, ...]:
         """Name the families that a network needs and this layout lacks."""
         return tuple(name for name in STATE_FAMILIES if getattr(needed, name) and not getattr(self, name))

@@ -69,7 +69,7 @@ def test_ours_sheds_less_than_shedding_alone_and_is_in_time() -> None:
 def test_what_is_simulated_is_as_large_as_it_says() -> None:
     scenario = simulate.large(7, seed=0)
     assert (len(scenario.network.queries), scenario.cluster.most) == (1_000, 10_000)
-    assert scenario.micro_batches == 7 * 24 * 60
+    assert scenario.seconds / scenario.control.trigger_interval_seconds == 7 * 24 * 60
     assert scenario.load[simulate.STREAM].load_at(12 * 3600) == pytest.approx(6e9)
 
 

@@ -100,7 +100,7 @@ def test_the_sides_of_a_join_belong_to_its_time_domain_and_are_not_asked_for() -
 
 def test_the_policies_are_those_that_there_are() -> None:
     assert tuple(policy.name for policy in JOIN_POLICIES) == JOIN_POLICY_NAMES
-    assert FLOWS.join(ALERTS, on="port", within="1 s").source.policy == DEFAULT_JOIN_POLICY  # type: ignore[union-attr]
+    assert FLOWS.join(ALERTS, on="port", within="1 s").source.shedding.policy == DEFAULT_JOIN_POLICY  # type: ignore[union-attr]
 
 
 def _same(left: object, _right: object) -> object:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
@@ -27,9 +28,11 @@ def hosted_rows(
     steps: int,
     step_seconds: int,
     rows_per_step: int,
+    late: Mapping[int, Sequence[float]] | None = None,
+    idle_after: str = "1 hour",
     clock: str = "time",
 ) -> Input:
-    """Make the input: columns `at`, `host`, `n`, and `id`, the place of a row.
+    """Make the input: columns `at`, `host`, `n`, and `id`, the place of a row; late rows have none.
 
     Args:
         name: Of the stream.
@@ -37,6 +40,8 @@ def hosted_rows(
         steps: How many there are.
         step_seconds: How long each is.
         rows_per_step: How many rows each has.
+        late: Event times, in seconds, of rows that come beside those of a step, by step.
+        idle_after: After how long a silence nobody waits any longer.
         clock: Of the stream.
     """
 
@@ -46,10 +51,11 @@ def hosted_rows(
         for step in range(steps):
             places = range(step * rows_per_step, (step + 1) * rows_per_step)
             drawn = [_row(draws, place, place * step_seconds / rows_per_step, taken) for place in places]
+            drawn += [{"at": at(second), "host": "a", "n": 7, "id": None} for second in (late or {}).get(step, ())]
             tables.append(pa.Table.from_pylist(drawn, SCHEMA))
         return tables
 
-    times = {"time": "at", "watermark": f"{WATERMARK_SECONDS} seconds", "idle_after": "1 hour", "clock": clock}
+    times = {"time": "at", "watermark": f"{WATERMARK_SECONDS} seconds", "idle_after": idle_after, "clock": clock}
     return Input(name=name, steps=rows, schema=DDL, settings=times)
 
 

@@ -10,6 +10,10 @@ FINISHED, BEGUN = 2, 3
 """Micro-batches 0, 1 and 2 have finished; another one was begun, and runs again."""
 
 
+STOPPED_SECONDS = 60
+"""Of so many seconds, one row each, the run that was stopped had read rows."""
+
+
 def unpacked_checkpoint(folder: Path) -> Path:
     """Unpack a checkpoint of version 8, of the last build before version 9, and return its folder.
 

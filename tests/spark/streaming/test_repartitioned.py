@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from tests.spark.event_times import EPOCH, at
 from tests.spark.files import write_lines
 from tests.spark.harness import PATIENCE_SECONDS, QUICK, Collected
 from tests.spark.trunks.windows_of_duckdb import Answers, ExactWindows
-from tests.unit.spark.inspection.checkpoints import STOPPED_SECONDS, stopped_checkpoint
+from tests.unit.spark.inspection.checkpoints import STOPPED_AT, STOPPED_SECONDS, stopped_checkpoint
 
 SECONDS = 120
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -54,7 +55,9 @@ def test_open_windows_go_on_in_other_partitions(spark: SparkSession, tmp_path: P
         {"ts": f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z", "host": f"h{second % 7}", "size": second}
         for second in range(STOPPED_SECONDS, SECONDS)
     ]
-    write_lines(tmp_path / "in" / "1.json", map(json.dumps, rows))
+    file = tmp_path / "in" / "1.json"
+    write_lines(file, [json.dumps(row) for row in rows])
+    os.utime(file, (STOPPED_AT, STOPPED_AT))  # Spark passes over files that are a week older than others
     collected = Collected()
     with _network(tmp_path / "in").start(spark, checkpoint=str(checkpoint), sink=collected, **QUICK) as run:
         assert run.drain(PATIENCE_SECONDS)

@@ -12,6 +12,8 @@ FINISHED, BEGUN = 2, 3
 
 STOPPED_SECONDS = 60
 """Of so many seconds, one row each, the run that was stopped had read rows."""
+STOPPED_AT = 1_795_901_574
+"""When it was stopped, seconds since the epoch."""
 
 
 def unpacked_checkpoint(folder: Path) -> Path:

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyarrow import feather
@@ -66,23 +67,36 @@ class DeadlySink(ParquetSink):
 
 
 def main() -> None:
-    """Run; the arguments are the jars, a folder, and whether the process dies in a micro-batch."""
+    """Run; the arguments are the jars, a folder, and the part: `whole`, or `dies` and then `goes on`."""
     note_all_starts()
-    jars, folder, dies = sys.argv[1], Path(sys.argv[2]), sys.argv[3:] == ["dies"]
+    jars, folder, part = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
     spark = session_for_tests(options={"spark.jars": jars, **DELTA.settings})
-    table, is_new = folder / "table", not (folder / "table").exists()
-    if is_new:
-        for number in range(COMMITS - 1):
-            commit(spark, table, number)
-    built = fares(table)
-    sink = DeadlySink(str(folder / "answers")) if dies else parquet_sink(folder / "answers")
-    with built.start(spark, checkpoint=str(folder / "checkpoint"), sink=sink, trigger="100 ms", partitions=1) as run:
-        commit(spark, table, COMMITS - 1)
-        assert run.drain(PATIENCE_SECONDS), run.exception
-        unreadable = run.status().unreadable_rows
-    feather.write_feather(built.answers(spark).toArrow(), folder / "whole.arrow")
-    (folder / "outcome.json").write_text(json.dumps({"unreadable": unreadable, "refused": _refused(spark, table)}))
+    table = folder / "table"
+    for number in {"whole": range(COMMITS), "dies": range(COMMITS - 1), "goes on": [COMMITS - 1]}[part]:
+        commit(spark, table, number)
+    if part == "whole":
+        feather.write_feather(fares(table).answers(spark).toArrow(), folder / "answers.arrow")
+        (folder / "refused.json").write_text(json.dumps(_refused(spark, table)))
+    else:
+        _stream(spark, folder, dies=part == "dies")
     spark.stop()
+
+
+def _stream(spark: SparkSession, folder: Path, *, dies: bool) -> None:
+    """Read the table as a stream; at the end rows of it are deleted, and the run is told to go on all the same."""
+    built, answers = fares(folder / "table"), folder / "answers"
+    sink = DeadlySink(str(answers)) if dies else parquet_sink(answers)
+    settings: dict[str, Any] = {"checkpoint": str(folder / "checkpoint"), "trigger": "100 ms", "partitions": 1}
+    with built.start(spark, sink=sink, **settings) as run:
+        assert run.drain(PATIENCE_SECONDS), run.exception
+    outcome: dict[str, Any] = {"unreadable": run.status().unreadable_rows}
+    spark.sql(f"DELETE FROM delta.`{folder / 'table'}` WHERE id = 7")
+    with built.start(spark, sink=sink, fault_patience="1 second", **settings) as run:
+        try:
+            run.await_termination(PATIENCE_SECONDS)
+        except SourceUnavailableError as error:
+            outcome["changed"] = str(error)
+    (folder / "outcome.json").write_text(json.dumps(outcome))
 
 
 def _refused(spark: SparkSession, table: Path) -> list[str]:

@@ -178,11 +178,12 @@ def _predictions(body: Mapping[str, object], folder: Path) -> PredictionSettings
 
 
 def _sink(place: Place, sink: object, folder: Path) -> SinkSettings:
+    partition_by = texts_of(sink, "partition_by") if isinstance(sink, Mapping) else ()
     match sink:
-        case {"parquet": str(path), **rest}:
-            return SinkSettings(PARQUET, path_in(folder, path), partition_by=texts_of(rest, "partition_by"))
-        case {"delta": str(path), **rest}:
-            return SinkSettings(DELTA, path_in(folder, path), partition_by=texts_of(rest, "partition_by"))
+        case {"parquet": str(path)}:
+            return SinkSettings(PARQUET, path_in(folder, path), partition_by=partition_by)
+        case {"delta": str(path)}:
+            return SinkSettings(DELTA, path_in(folder, path), partition_by=partition_by)
         case {"memory": str(name)}:
             return SinkSettings(MEMORY, name)
         case {"kafka": str(topic), "servers": str(servers), **rest}:

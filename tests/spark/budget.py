@@ -41,11 +41,12 @@ def note_start(checkpoint: str) -> None:
     """Write down that a stream was started.
 
     Args:
-        checkpoint: Where its checkpoint is: the folder that has `offsets`.
+        checkpoint: Where its checkpoint is: the folder that has `offsets`. Of one that lay ready, what has finished
+            before does not count.
     """
     if folder := os.environ.get(FOLDER):
         with (Path(folder) / str(os.getpid())).open("a") as lines:
-            lines.write(f"{checkpoint}\n")
+            lines.write(f"{_next_in(Path(checkpoint) / 'commits')} {checkpoint}\n")
 
 
 def note_all_starts() -> None:
@@ -67,11 +68,15 @@ def _checkpoint_of(query: Any) -> str:
 
 def count_streams(folder: Path) -> StreamCount:
     """Count what was written down, and the micro-batches in the checkpoints."""
-    checkpoints = [line for path in folder.iterdir() for line in path.read_text().splitlines()]
-    return StreamCount(len(checkpoints), sum(_micro_batches(Path(checkpoint)) for checkpoint in set(checkpoints)))
+    starts = [line.split(" ", 1) for path in folder.iterdir() for line in path.read_text().splitlines()]
+    first: dict[str, int] = {}
+    for number, checkpoint in starts:
+        first[checkpoint] = min(int(number), first.get(checkpoint, int(number)))
+    begun = {checkpoint: _next_in(Path(checkpoint) / "offsets") for checkpoint in first}
+    return StreamCount(len(starts), sum(max(0, begun[checkpoint] - first[checkpoint]) for checkpoint in first))
 
 
-def _micro_batches(checkpoint: Path) -> int:
-    offsets = checkpoint / "offsets"
-    numbers = [int(path.name) for path in offsets.iterdir() if path.name.isdigit()] if offsets.is_dir() else []
+def _next_in(log: Path) -> int:
+    """The number after the last one in a log of a checkpoint."""
+    numbers = [int(path.name) for path in log.iterdir() if path.name.isdigit()] if log.is_dir() else []
     return max(numbers, default=-1) + 1

@@ -251,11 +251,11 @@ def _sink(settings: RunSettings, network: QueryNetwork) -> Sink:
         return spark.predicting_sink(network, answers=place, predictions=filled.path, method=filled.method)
     match settings.sink.kind:
         case "parquet":
-            return spark.parquet_sink(place)
+            return spark.parquet_sink(place, partition_by=settings.sink.partition_by)
         case "memory":
             return spark.memory_sink(place)
         case "delta":
-            return spark.delta_sink(place)
+            return spark.delta_sink(place, partition_by=settings.sink.partition_by)
         case "kafka":
             return spark.kafka_sink(place, settings.sink.address, options=dict(settings.sink.options))
         case "postgres":

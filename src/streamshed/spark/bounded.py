@@ -28,8 +28,8 @@ def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, Dat
     Args:
         network: The network.
         spark: The session.
-        inputs: A static DataFrame per stream, by name; streams that are folders may be left out: all that lies in
-            the folder is read.
+        inputs: A static DataFrame per stream, by name; streams over folders and tables may be left out: all that
+            lies there is read.
 
     Returns:
         Rows of the answer schema.

@@ -79,6 +79,8 @@ def _move_state(spark: SparkSession, location: str, clock: ClockPartitions, part
         return
     discard_unfinished_state(clock.spark)
     tool: Any = getattr(spark, _TOOL)
+    # With the first look at a session's streams comes the endpoint that readers of state ask for.
+    _ = spark.streams
     try:
         with settings_for_queries(spark, partitions, local_checkpoint=clock.folder.is_local):
             tool.repartition(location, partitions)

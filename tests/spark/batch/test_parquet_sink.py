@@ -28,6 +28,18 @@ def test_only_the_first_folder_of_a_process_may_be_without_answers(spark: SparkS
     assert spark.read.parquet(str(tmp_path)).count() == 6
 
 
+def test_each_value_of_a_column_has_a_folder(spark: SparkSession, tmp_path: Path) -> None:
+    answers = spark.createDataFrame([("a", 1.0), ("b", 2.0)], "query string, value double")
+    for partition_by in ((), ("query",)):
+        sink = parquet_sink(tmp_path / str(len(partition_by)), partition_by=partition_by)
+        for number, rows in enumerate((answers, answers.where("query = 'b'"), answers.limit(0))):
+            sink.write(rows, "a", number)
+        read = spark.read.parquet(sink.path).select("micro_batch_id", "query", "value")
+        assert sorted(map(tuple, read.collect())) == [(0, "a", 1.0), (0, "b", 2.0), (1, "b", 2.0)]
+    folders = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("1/*/*/*") if path.is_dir())
+    assert folders == [f"1/query_id=a/micro_batch_id={place}" for place in ("0/query=a", "0/query=b", "1/query=b")]
+
+
 def test_what_an_earlier_attempt_left_is_gone(spark: SparkSession, tmp_path: Path) -> None:
     sink = parquet_sink(tmp_path)
     for number in (0, 1):

@@ -11,22 +11,21 @@ from pyspark.sql import Row, SparkSession
 
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.spark.checkpoint.checkpoint_reader import last_committed
-from streamshed.spark.checkpoint.stop_note import note_stop
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.inspection.checks import flaws
 from streamshed.spark.inspection.repartitionable import repartitionable
 from streamshed.spark.plan.written_plans import WrittenPlans
 from streamshed.spark.repartition import repartition
 from streamshed.spark.windows.manifest import FILE, read_manifest
-from tests.unit.spark.inspection.checkpoints import BEGUN, CLOCK, FINISHED, unpacked_checkpoint
+from tests.unit.spark.inspection.checkpoints import BEGUN, CLOCK, FINISHED, stopped_checkpoint
 
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
-    """A run was stopped in it in good order, with a micro-batch that had been begun and was called off."""
-    unpacked = unpacked_checkpoint(tmp_path)
-    note_stop(Storage.reached(str(unpacked / CLOCK)), FINISHED)
-    return unpacked
+    return stopped_checkpoint(tmp_path)
+
+
+STAGES = (0, 1, 2)
 
 
 def moved(spark: SparkSession, checkpoint: Path, partitions: int) -> None:
@@ -34,17 +33,19 @@ def moved(spark: SparkSession, checkpoint: Path, partitions: int) -> None:
 
 
 def state(spark: SparkSession, checkpoint: Path) -> dict[int, Counter[Row]]:
-    """The groups in each stage, as Spark reads them."""
+    """The groups in each stage, as Spark reads them; it cannot before anybody has asked for streams."""
+    assert spark.streams.active == []
     reader = spark.read.format("statestore").option("path", str(checkpoint / CLOCK / "spark"))
     return {
         operator: Counter(reader.option("operatorId", operator).load().select("key", "value").collect())
-        for operator in (0, 1)
+        for operator in STAGES
     }
 
 
 def partitions_in_use(spark: SparkSession, checkpoint: Path) -> set[int]:
     reader = spark.read.format("statestore").option("path", str(checkpoint / CLOCK / "spark"))
-    return {row.partition_id for row in reader.load().select("partition_id").distinct().collect()}
+    read = [reader.option("operatorId", operator).load() for operator in STAGES]
+    return {row.partition_id for stage in read for row in stage.select("partition_id").collect()}
 
 
 def is_whole(checkpoint: Path) -> bool:
@@ -56,7 +57,8 @@ def test_all_groups_are_there_and_the_plan_with_them(spark: SparkSession, checkp
     before, plan = state(spark, checkpoint), WrittenPlans(folder.below("plans")).row(FINISHED)
     moved(spark, checkpoint, 3)
     assert state(spark, checkpoint) == before
-    assert len(partitions_in_use(spark, checkpoint)) > 1
+    assert all(before[stage] for stage in STAGES)
+    assert partitions_in_use(spark, checkpoint) == {0, 1, 2}
     manifest = read_manifest(folder)
     assert manifest is not None
     assert manifest.partitions == 3
@@ -66,7 +68,7 @@ def test_all_groups_are_there_and_the_plan_with_them(spark: SparkSession, checkp
     assert (last.micro_batch_id, last.latest_event, last.drops) == (BEGUN, plan.latest_event, plan.drops)
     assert last_committed(folder.below("spark")) == BEGUN
     assert is_whole(checkpoint)
-    moved(spark, checkpoint, 2)
+    moved(spark, checkpoint, 1)
     assert state(spark, checkpoint) == before
     assert is_whole(checkpoint)
 

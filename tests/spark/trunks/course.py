@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -29,13 +29,9 @@ from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
 from streamshed.spark.checkpoint.checkpoint_reader import last_committed
 from streamshed.spark.checkpoint.checkpoint_reader import query_id as id_in_checkpoint
-from streamshed.spark.checkpoint.hold import CheckpointHold
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.hand_over import DomainStarter
-from streamshed.spark.inspection.checks import flaws
-from streamshed.spark.inspection.repartitionable import repartitionable
-from streamshed.spark.repartition import repartition
 from streamshed.spark.run import Run
 from streamshed.spark.starting import start
 from tests.spark.harness import PATIENCE_SECONDS
@@ -245,33 +241,13 @@ def go_on(cast: Cast, spark: SparkSession) -> None:
     lasts = [step for step in (cast.trunk.handed_over_after, cast.trunk.steps - 1) if step is not None]
     _note_start(cast, 1)
     sink = AnswerFiles(cast, lasts[0])
-    with ExitStack() as stopping:
-        run = stopping.enter_context(started(cast, spark, 1, sink))
+    with started(cast, spark, 1, sink) as run:
         _await(run, sink)
         for number, last in enumerate(lasts[1:], start=2):
-            if cast.trunk.repartitioned is None:
-                _hand_over(cast, run, sink, number, last)
-            else:
-                run.stop()
-                _repartition(cast, spark, cast.trunk.repartitioned)
-                _note_start(cast, number)
-                sink.await_next(last, cast.network(number))
-                run = stopping.enter_context(started(cast, spark, number, sink))
+            _hand_over(cast, run, sink, number, last)
             _await(run, sink)
         assert run.drain(PATIENCE_SECONDS)
         (cast.path / "statistics.json").write_text(run.statistics().to_json())
-
-
-def _repartition(cast: Cast, spark: SparkSession, partitions: int) -> None:
-    """Give the state of all clocks another number of partitions."""
-    checkpoint = Storage.reached(str(cast.checkpoint))
-    with CheckpointHold(checkpoint, alone=True):
-        changing = repartitionable(checkpoint, partitions)
-        repartition(spark, str(cast.checkpoint), changing, partitions)
-    clocks = [domain.clock for domain in cast.network(1).time_domains]
-    assert [clock.clock for clock in changing] == sorted(clocks)
-    assert repartitionable(checkpoint, partitions) == []
-    assert [flaw for clock in clocks for flaw in flaws(checkpoint, clock)] == []
 
 
 def _hand_over(cast: Cast, run: Run, sink: AnswerFiles, number: int, last: int) -> None:

@@ -32,8 +32,6 @@ class Trunk:
         killed: Whether the answers of that micro-batch have been written by then.
         handed_over_after: The step after whose micro-batch the second run is handed over to the next network; None: it
             goes on to the end.
-        repartitioned: To how many partitions state is moved in the place of handing over, while nothing runs; None:
-            it is handed over while it runs.
         settings: How the network is started, beside `SETTINGS`.
         session: Settings of the Spark session.
         on_cluster: Whether tasks run in executors of a standalone cluster.
@@ -45,7 +43,6 @@ class Trunk:
     killed_in: int = 1
     killed: Literal["written", "unwritten"] = "unwritten"
     handed_over_after: int | None = None
-    repartitioned: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     session: Mapping[str, str] = field(default_factory=dict)
     on_cluster: bool = False

@@ -37,6 +37,10 @@ def test_where_it_is_missing_the_way_out_is_told() -> None:
 
 def test_a_table_is_a_path_and_partitioned_by_columns_of_answers() -> None:
     assert delta_sink("out", partition_by=("query",)).partition_by == ("query",)
-    for path, columns, says in [("", (), "a path or a URI"), (5, (), "got 5"), ("out", ("qery",), "no column 'qery'")]:
+    for path, columns, says in [
+        ("", (), "a path or a URI"),
+        (5, (), "got 5"),
+        ("out", ("qery",), "unknown column of answers"),
+    ]:
         with pytest.raises(InvalidNetworkError, match=says):
             delta_sink(path, partition_by=columns)  # type: ignore[arg-type]

@@ -1,6 +1,10 @@
 """The schema of answers: one row per query, window, key and aggregate; the same for every network and sink."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
+
+from streamshed.errors import InvalidNetworkError, unknown_name
 
 ANSWER_SCHEMA = (
     ("kind", "string"),
@@ -64,3 +68,15 @@ _ARROW_TYPES = {
     "bigint": pa.int64(),
     "boolean": pa.bool_(),
 }
+
+
+def answer_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """Check the names of columns of answers, by which they are partitioned.
+
+    Raises:
+        InvalidNetworkError: There is no such column.
+    """
+    columns = [name for name, _ in ANSWER_SCHEMA]
+    if unknown := [name for name in names if name not in columns]:
+        raise InvalidNetworkError(unknown_name("column of answers", unknown[0], columns))
+    return tuple(names)

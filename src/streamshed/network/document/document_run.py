@@ -9,7 +9,7 @@ from typing import Any
 
 from streamshed.network.document.document_elastic import read_elastic, written_elastic
 from streamshed.network.document.document_feeds import read_feeds, written_feeds
-from streamshed.network.document.document_values import mapping_at, path_in, text_at
+from streamshed.network.document.document_values import mapping_at, path_in, text_at, texts_of
 from streamshed.network.document.schema_streams import OPTIONS
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.run.prediction_settings import (
@@ -55,12 +55,24 @@ PREDICTIONS: Schema = mapping(
     },
     "parquet",
 )
+_PARTITION_BY: Schema = {
+    "type": "array",
+    "items": {"type": "string", "minLength": 1},
+    "minItems": 1,
+    "uniqueItems": True,
+    "description": "Columns of answers, each value of which has a folder of its own.",
+    "examples": [["query"]],
+}
 SINKS: Mapping[str, Schema] = {
     CONSOLE: {"type": "string", "const": CONSOLE, "description": "Answers are printed."},
-    PARQUET: mapping("Answers are written as Parquet.", {PARQUET: text(f"The folder; {_FOLDER}")}, PARQUET),
+    PARQUET: mapping(
+        "Answers are written as Parquet.",
+        {PARQUET: text(f"The folder; {_FOLDER}"), "partition_by": _PARTITION_BY},
+        PARQUET,
+    ),
     DELTA: mapping(
         "Answers go to a table of Delta Lake, each micro-batch one transaction.",
-        {DELTA: text(f"The table's folder; {_FOLDER}")},
+        {DELTA: text(f"The table's folder; {_FOLDER}"), "partition_by": _PARTITION_BY},
         DELTA,
     ),
     MEMORY: mapping("Answers are kept in memory, for tests.", {MEMORY: text("The name of the table.")}, MEMORY),
@@ -153,6 +165,8 @@ def _written_sink(sink: SinkSettings) -> object:
         body |= {"servers": sink.address} | ({"options": dict(sink.options)} if sink.options else {})
     elif sink.address:
         body["connection"] = sink.address
+    if sink.partition_by:
+        body["partition_by"] = list(sink.partition_by)
     return body
 
 
@@ -164,11 +178,12 @@ def _predictions(body: Mapping[str, object], folder: Path) -> PredictionSettings
 
 
 def _sink(place: Place, sink: object, folder: Path) -> SinkSettings:
+    partition_by = texts_of(sink, "partition_by") if isinstance(sink, Mapping) else ()
     match sink:
         case {"parquet": str(path)}:
-            return SinkSettings(PARQUET, path_in(folder, path))
+            return SinkSettings(PARQUET, path_in(folder, path), partition_by=partition_by)
         case {"delta": str(path)}:
-            return SinkSettings(DELTA, path_in(folder, path))
+            return SinkSettings(DELTA, path_in(folder, path), partition_by=partition_by)
         case {"memory": str(name)}:
             return SinkSettings(MEMORY, name)
         case {"kafka": str(topic), "servers": str(servers), **rest}:

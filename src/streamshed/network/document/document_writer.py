@@ -194,8 +194,8 @@ def _source(source: Source) -> _Body:
             body = {"folder": path, "format": str(file_format), "schema": schema, "options": dict(options)}
             return said(body | {"max_files_per_micro_batch": limit}, _DEFINED["folder"])
         case DeltaSource(path, schema, limit, options):
-            body = {"delta": path, "schema": schema, "options": dict(options), "max_files_per_micro_batch": limit}
-            return said(body, _DEFINED["delta"])
+            body = {"delta": path, "schema": schema, "options": dict(options)}
+            return said(body | {"max_files_per_micro_batch": limit}, _DEFINED["delta"])
         case KafkaSource():
             return _topics(source)
         case RateSource(rows_per_second):

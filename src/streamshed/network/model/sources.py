@@ -192,10 +192,7 @@ def as_source(source: object) -> OutsideSource:
     Raises:
         InvalidNetworkError: It is neither, or Spark would find its column names ambiguous.
     """
-    is_described = isinstance(source, FolderSource | DeltaSource | KafkaSource | RateSource)
-    outside_source = source if is_described else DataFrameSource(source)
-    if isinstance(source, DataFrameSource):
-        outside_source = source
+    outside_source = source if isinstance(source, OutsideSource) else DataFrameSource(source)
     if isinstance(outside_source, DataFrameSource) and (
         problems := duplicate_names(c.name for c in outside_source.columns)
     ):

@@ -29,6 +29,7 @@ class SinkSettings:
         address: Where the cluster of "kafka" is found, or how the server of "postgres" is reached, as libpq takes it;
             empty for "postgres": the environment says so.
         options: Of "kafka", options of Spark's connector, sorted by name.
+        partition_by: Of "parquet" and "delta", the columns of answers that have folders of their own.
 
     Raises:
         InvalidNetworkError: There is no such kind, a place is missing or is one too many, or an address has a password.
@@ -38,6 +39,7 @@ class SinkSettings:
     place: str = ""
     address: str = ""
     options: tuple[tuple[str, str], ...] = ()
+    partition_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in SINK_KINDS:
@@ -52,6 +54,8 @@ class SinkSettings:
             raise InvalidNetworkError(Problem("a sink of kafka has servers, and no other has options"))
         if self.address and self.kind not in {KAFKA, POSTGRES}:
             raise InvalidNetworkError(Problem("a sink has an address where it is kafka or postgres"))
+        if self.partition_by and self.kind not in {PARQUET, DELTA}:
+            raise InvalidNetworkError(Problem("a sink has partition_by where it is parquet or delta"))
         if self.kind == POSTGRES:
             check_postgres(self.place, self.address)
 
@@ -96,3 +100,5 @@ class RunSettings(Settings):
                 f" {self.sink.kind}: choose a sink of Parquet, or leave predictions out",
                 "predictions",
             )
+        if self.predictions is not None and self.sink.partition_by:
+            yield Problem("predictions are made from answers without partition_by: leave one of them out", "sink")

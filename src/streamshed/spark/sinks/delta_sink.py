@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.answering.table.answer_schema import ANSWER_SCHEMA
+from streamshed.answering.table.answer_schema import ANSWER_SCHEMA, answer_columns
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError
 from streamshed.network.words.given import is_a, is_filled_text
 from streamshed.spark.common.connector import DELTA
@@ -76,7 +76,4 @@ def delta_sink(path: str | os.PathLike[str], *, partition_by: tuple[str, ...] = 
     """
     if not (is_a(path, str, os.PathLike) and is_filled_text(os.fspath(path))):
         raise InvalidNetworkError(f"a table of Delta Lake is a path or a URI, got {path!r}")
-    names = [name for name, _ in ANSWER_SCHEMA]
-    if unknown := [name for name in partition_by if name not in names]:
-        raise InvalidNetworkError(f"a table of answers has no column {unknown[0]!r}, but {', '.join(names)}")
-    return DeltaSink(os.fspath(path), tuple(partition_by))
+    return DeltaSink(os.fspath(path), answer_columns(partition_by))

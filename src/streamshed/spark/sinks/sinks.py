@@ -15,6 +15,7 @@ from pyarrow import parquet
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from streamshed.answering.table.answer_schema import answer_columns
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError
 from streamshed.network.words.given import is_a
 from streamshed.spark.checkpoint.storage import Storage, is_uri
@@ -56,11 +57,13 @@ class ParquetSink:
 
     Attributes:
         path: The folder.
+        partition_by: Columns of answers, each value of which has a folder of its own in that of a micro-batch.
     """
 
     reads_once: ClassVar[bool] = True
 
     path: str
+    partition_by: tuple[str, ...] = ()
     _begun: set[str] = field(default_factory=set, compare=False, repr=False)
 
     def check(self) -> None:
@@ -88,7 +91,7 @@ class ParquetSink:
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
         """Write one folder; none where there are no answers."""
         target = f"{self.path}/query_id={query_id}/micro_batch_id={micro_batch_id}"
-        answers.write.mode("overwrite").parquet(target)
+        answers.write.mode("overwrite").partitionBy(*self.partition_by).parquet(target)
         if query_id in self._begun:
             _discard_if_empty(target)
         self._begun.add(query_id)
@@ -98,7 +101,7 @@ def _discard_if_empty(location: str) -> None:
     """Delete a folder that Spark has written no row into: a file with the schema, and three beside it."""
     with suppress(OSError, pa.ArrowException):  # only Spark may know the way
         folder = Storage.reached(location)
-        files = [name for name in folder.names() if name.endswith(".parquet")]
+        files = [name for name in folder.sizes() if name.endswith(".parquet")]
         paths = [f"{folder.root}/{name}" for name in files]
         if not any(parquet.read_metadata(path, filesystem=folder.file_system).num_rows for path in paths):
             folder.delete_folder()
@@ -219,15 +222,19 @@ class NoopSink:
         answers.write.format("noop").mode("overwrite").save()
 
 
-def parquet_sink(path: str | os.PathLike[str]) -> ParquetSink:
+def parquet_sink(path: str | os.PathLike[str], *, partition_by: tuple[str, ...] = ()) -> ParquetSink:
     """Write answers as Parquet, exactly once; read them with `spark.read.parquet(path)`.
 
+    Args:
+        path: The folder, which is made if it is not there.
+        partition_by: Columns of answers, each value of which has a folder of its own, such as ("query",).
+
     Raises:
-        InvalidNetworkError: It is no path.
+        InvalidNetworkError: It is no path, or there is no such column.
     """
     if not is_a(path, str, os.PathLike):
         raise InvalidNetworkError(f"a folder of answers is a path or a URI, got {path!r}")
-    return ParquetSink(os.fspath(path))
+    return ParquetSink(os.fspath(path), answer_columns(partition_by))
 
 
 def console_sink(rows: int = 40) -> ConsoleSink:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameReader
 from pyspark.sql.streaming.readwriter import DataStreamReader
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType
 
 from streamshed.errors import SourceUnavailableError, near_miss
 from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.sql.expression import quoted
-from streamshed.network.words.columns import Column, format_schema
+from streamshed.network.words.columns import Column
 from streamshed.spark.common.connector import DELTA
 
 
@@ -48,6 +48,6 @@ def _difference(column: Column, rows: DataFrame) -> str:
     kind = types.get(column.name.lower())
     if kind is None:
         return f'the table has no column "{column.name}"{near_miss(column.name, types)}'
-    if column.type is not None and kind != StructType.fromDDL(format_schema([column]))[0].dataType.simpleString():
+    if column.type is not None and kind != DataType.fromDDL(column.type).simpleString():
         return f'the column "{column.name}" is {kind} in the table, and {column.type} in the schema'
     return ""

@@ -1,8 +1,7 @@
 """Queries that come, go and change at restarts, and what must be as if the process had not been killed.
 
 It is killed in the middle of a task, by a function of the scenario `mid_task`; where that was not chosen, between the
-computing of answers and the sink. Before the last restart state is moved to other partitions, and all must be as if it
-had not been.
+computing of answers and the sink.
 """
 
 from tests.spark.sessions import INTERPRETED
@@ -22,7 +21,6 @@ TRUNK = Trunk(
     killed_in=KILLED_IN,
     killed="unwritten",
     handed_over_after=HANDED_OVER_AFTER,
-    repartitioned=3,
     settings={"max_depth": 2, "unscalable": "keep"},
     session={**INTERPRETED, "spark.sql.execution.arrow.maxRecordsPerBatch": "50"},
 )

@@ -52,6 +52,8 @@ def test_everything_can_be_said() -> None:
     [
         ("console", SinkSettings()),
         ("{memory: answers}", SinkSettings("memory", "answers")),
+        ("{parquet: /out, partition_by: [query]}", SinkSettings("parquet", "/out", partition_by=("query",))),
+        ("{delta: /out, partition_by: [query]}", SinkSettings("delta", "/out", partition_by=("query",))),
         ("{kafka: answers, servers: 'a:1'}", SinkSettings("kafka", "answers", "a:1")),
         (
             "{kafka: answers, servers: 'a:1', options: {kafka.client.id: x}}",

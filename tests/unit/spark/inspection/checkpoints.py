@@ -10,12 +10,30 @@ FINISHED, BEGUN = 2, 3
 """Micro-batches 0, 1 and 2 have finished; another one was begun, and runs again."""
 
 
+STOPPED_SECONDS = 60
+"""Of so many seconds, one row each, the run that was stopped had read rows."""
+STOPPED_AT = 1_795_901_574
+"""When it was stopped, seconds since the epoch."""
+
+
 def unpacked_checkpoint(folder: Path) -> Path:
     """Unpack a checkpoint of version 8, of the last build before version 9, and return its folder.
 
     Two queries over a folder of JSON, one partition, PySpark 4.2.0.
     """
+    return _unpacked("checkpoint_8.zip", folder)
+
+
+def stopped_checkpoint(folder: Path) -> Path:
+    """Unpack a checkpoint of version 9 whose run was stopped by `run.stop()`, and return its folder.
+
+    A query of sliding windows by group and one over its answers, with open windows, two partitions, PySpark 4.2.0.
+    """
+    return _unpacked("checkpoint_9.zip", folder)
+
+
+def _unpacked(name: str, folder: Path) -> Path:
     checkpoint = folder / "checkpoint"
-    with zipfile.ZipFile(Path(__file__).with_name("checkpoint_8.zip")) as archive:
+    with zipfile.ZipFile(Path(__file__).with_name(name)) as archive:
         archive.extractall(checkpoint)
     return checkpoint

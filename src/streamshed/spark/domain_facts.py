@@ -12,7 +12,7 @@ from streamshed.network.model.stream import Stream
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.sharing.intake import Intake
 from streamshed.spark.windows.manifest import Routed
-from streamshed.spark.windows.unseen_windows import Beginning
+from streamshed.spark.windows.unseen_windows import QueryBeginning
 
 _Number = TypeVar("_Number", int, float)
 
@@ -35,7 +35,7 @@ class DomainFacts:
     longest_window: int
     trigger_interval_seconds: float
     queried_streams: tuple[str, ...] | None = None
-    beginnings: Mapping[int, Beginning] = field(default_factory=dict)
+    beginnings: Mapping[int, QueryBeginning] = field(default_factory=dict)
 
     @property
     def sources(self) -> tuple[Stream, ...]:

@@ -190,13 +190,13 @@ def _report(
 def _told_of_page(folder: Path) -> str:
     """Where all decisions are to be seen, and a picture of them where a browser is installed."""
     checkpoint, picture = folder / _CHECKPOINT, folder / "page.png"
-    told = f"all decisions, as a page: streamshed page {checkpoint}"
+    command = f"all decisions, as a page: streamshed page {checkpoint}"
     try:
         with PageServer(str(checkpoint)) as page, waiting("taking a picture of the page"):
             is_there = take_picture(f"{page.url}?still&query={_SHOWN_QUERY}", picture)
     except MissingExtraError as error:
-        return f"{told} ({error})"
-    return f"{told}, its picture: {picture}" if is_there else f"{told} (a picture of it needs Chromium)"
+        return f"{command} ({error})"
+    return f"{command}, its picture: {picture}" if is_there else f"{command} (a picture of it needs Chromium)"
 
 
 def _keep_journal(checkpoint: Path, target: Path) -> None:

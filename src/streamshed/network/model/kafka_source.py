@@ -100,17 +100,17 @@ class KafkaSource:
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns of its rows."""
-        return tuple(Column(self.column(column.name), column.type) for column in self.broker_columns)
+        return topic_columns(self.prefix, headers=self.headers)
 
     @property
     def broker_columns(self) -> tuple[Column, ...]:
         """The same under the names that they have to the broker."""
-        return (*_BROKER_COLUMNS, _HEADERS_COLUMN) if self.headers else _BROKER_COLUMNS
+        return topic_columns(headers=self.headers)
 
     @property
     def identity(self) -> tuple[str, ...]:
         """The columns that tell a record from all others."""
-        return tuple(map(self.column, IDENTIFYING))
+        return topic_identity(self.prefix)
 
     def column(self, name: str) -> str:
         """Return what a column of the broker's is called in the network.
@@ -120,7 +120,31 @@ class KafkaSource:
             >>> source.column("offset"), source.column("value")
             ('kafka_offset', 'value')
         """
-        return name if name == TEXT_COLUMN else f"{self.prefix}{name}"
+        return _prefixed(self.prefix, name)
+
+
+def topic_columns(prefix: str = "", *, headers: bool = False) -> tuple[Column, ...]:
+    """Return the columns of the records of topics.
+
+    Args:
+        prefix: What their names begin with, but for `value`.
+        headers: Whether the records' headers are one.
+    """
+    columns = (*_BROKER_COLUMNS, _HEADERS_COLUMN) if headers else _BROKER_COLUMNS
+    return tuple(Column(_prefixed(prefix, column.name), column.type) for column in columns)
+
+
+def topic_identity(prefix: str = "") -> tuple[str, ...]:
+    """Return the columns that tell a record from all others.
+
+    Args:
+        prefix: What their names begin with.
+    """
+    return tuple(_prefixed(prefix, name) for name in IDENTIFYING)
+
+
+def _prefixed(prefix: str, name: str) -> str:
+    return name if name == TEXT_COLUMN else f"{prefix}{name}"
 
 
 @with_advice

@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamshed.errors import closest_name
+from streamshed.network.model.kafka_source import topic_columns
 from streamshed.network.sql.sql_syntax import Token
 from streamshed.network.sql_text.document_parts import DocumentParts
 from streamshed.network.sql_text.sql_cursor import SqlCursor, unquoted_name
 from streamshed.network.sql_text.sql_tokens import SqlRefusal, Tokens, name_of, spelled, tokens_of
 from streamshed.network.sql_text.statement_values import settings_of, take_length
+from streamshed.network.words.columns import format_schema
 from streamshed.network.words.keywords import our_word
 
-_SOURCE_KEYS = ("folder", "delta", "format", "options", "max_files_per_micro_batch")
+_TOPIC_KEYS = ("kafka", "servers", "pattern", "start", "headers", "prefix", "max_rows_per_micro_batch")
+_SOURCE_KEYS = ("folder", "delta", "format", "options", "max_files_per_micro_batch", *_TOPIC_KEYS)
 _RATE_KEYS = ("rows_per_second",)
 _STREAM_KEYS = ("identity", "idle_after", "clock", "max_ahead")
 _TABLE_KEYS = ("path", "format", "options")
@@ -60,12 +63,15 @@ def read_stream(parts: DocumentParts, name: str, cursor: SqlCursor) -> Declared:
     _read_with(parts, keys, body, cursor, (*_SOURCE_KEYS, *_RATE_KEYS, *_STREAM_KEYS))
     cursor.expect_end()
     source = body.setdefault("source", {})
-    if not isinstance(source, dict) or not source.keys() & {"folder", "delta", "rate"}:
+    if not isinstance(source, dict) or not source.keys() & {"folder", "delta", "kafka", "rate"}:
         raise SqlRefusal(
-            (), "where its rows come from is missing: WITH (folder = '...'), (delta = '...'), or rows_per_second"
+            (),
+            "where its rows come from is missing: WITH (folder = '...'), (delta = '...'), (kafka = '...', servers ="
+            " '...'), or rows_per_second",
         )
-    if "rate" in source and columns:
-        raise SqlRefusal(columns, f"with rows_per_second its columns are {_RATE_COLUMNS}: leave them out")
+    given = columns_given_by(source)
+    if given is not None and columns:
+        raise SqlRefusal(columns, _columns_are_given(source, given))
     if columns:
         source["schema"] = parts.columns(columns)
         parts.mark((*keys, "source", "schema"), columns, "columns")
@@ -73,13 +79,32 @@ def read_stream(parts: DocumentParts, name: str, cursor: SqlCursor) -> Declared:
         raise SqlRefusal(
             (), "event time is missing: WATERMARK FOR ts AS ts - INTERVAL '5' SECOND, where ts is its column"
         )
-    typed = _columns(columns) if "rate" not in source else _columns(tokens_of(_RATE_COLUMNS))
+    typed = _columns(columns) if given is None else _columns(tokens_of(given))
     _set_time(parts, keys, body, watermark, typed | parse)
     names = (*typed, *parse) if typed else None
     parts.parts["streams"][name] = body
     dropped = {str(value).lower() for key, value in _mapping(body.get("parse")).items() if key in _FORMATS}
     visible = None if names is None else tuple(column for column in names if column.lower() not in dropped)
     return Declared(visible, spelled(watermark.time))
+
+
+def columns_given_by(source: Mapping[str, object]) -> str | None:
+    """Return the columns of a source that has them by itself, as DDL; None: the stream says which they are.
+
+    Args:
+        source: As documents have it.
+    """
+    if "rate" in source:
+        return _RATE_COLUMNS
+    if "kafka" not in source:
+        return None
+    return format_schema(topic_columns(str(source.get("prefix", "")), headers=source.get("headers") is True))
+
+
+def _columns_are_given(source: Mapping[str, object], given: str) -> str:
+    if "rate" in source:
+        return f"with rows_per_second its columns are {given}: leave them out"
+    return f"the columns of a topic are {given}: leave them out, PARSE value AS JSON (...) takes out what records say"
 
 
 def read_table(parts: DocumentParts, name: str, cursor: SqlCursor) -> Declared:

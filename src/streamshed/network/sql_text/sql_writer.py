@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.kafka_source import topic_identity
+from streamshed.network.sql_text.declarations import columns_given_by
 from streamshed.network.sql_text.overload_clause import written_overload
 from streamshed.network.sql_text.sql_tokens import tokens_of
 from streamshed.network.sql_text.written_selects import Body, SelectWriter, can_hold, interval
@@ -15,7 +17,6 @@ from streamshed.network.sql_text.written_values import identifier, literal
 from streamshed.network.words.columns import parse_schema
 from streamshed.network.words.function_names import AGGREGATE_FUNCTIONS
 
-_RATE = ("timestamp", "value")
 _LONGEST_LINE = 100
 
 
@@ -168,18 +169,21 @@ def _view(name: str, body: Body, writer: SelectWriter) -> str:
 
 
 def _is_default_identity(key: str, value: object, source: Body) -> bool:
+    if key != "identity":
+        return False
+    if "kafka" in source:
+        return value == [*topic_identity(source.get("prefix", ""))]
     is_parquet = "folder" in source and source.get("format", "parquet") == "parquet"
     default: object = "file_row" if is_parquet else "none"
-    return key == "identity" and value == (["value"] if "rate" in source else default)
+    return value == (["value"] if "rate" in source else default)
 
 
 def _time(body: Body) -> str:
     """Event time, or the number, as an expression: a column's name may need quotes."""
     time: str = body.get("time") or body["number"]
-    schemas = [body["source"].get("schema"), body.get("parse", {}).get("schema")]
-    columns = {column for schema in schemas for column in _columns(schema) or ()} | (
-        {*_RATE} if "rate" in body["source"] else set()
-    )
+    source = body["source"]
+    schemas = [source.get("schema"), body.get("parse", {}).get("schema"), columns_given_by(source)]
+    columns = {column for schema in schemas for column in _columns(schema) or ()}
     return identifier(time) if time in columns or "number" in body else time
 
 

@@ -42,7 +42,7 @@ def whole_since(queries: Sequence[Query], before: WholeSince | None, seen_until:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class QueryBeginning:
     """Where a query begins that came later than the checkpoint.
 
     Attributes:
@@ -54,19 +54,19 @@ class Beginning:
     closed_at: int
 
 
-def beginnings(queries: Iterable[Query], since: WholeSince) -> dict[int, Beginning]:
+def beginnings(queries: Iterable[Query], since: WholeSince) -> dict[int, QueryBeginning]:
     """Return where queries begin, by `Query.definition_id`; those that a checkpoint began with are left out.
 
     Args:
         queries: Of a network.
         since: From when on their windows are whole.
     """
-    by_definition: dict[int, Beginning] = {}
+    by_definition: dict[int, QueryBeginning] = {}
     for query in queries:
         begins = since.get(query.definition_id, ALWAYS)
         if begins != ALWAYS and query.aggregate is not None:
             lasts = sum(window.size_microseconds for window in query.windows) + delay_of_stream(query.stream)
-            by_definition[query.definition_id] = Beginning(begins, begins + lasts)
+            by_definition[query.definition_id] = QueryBeginning(begins, begins + lasts)
     return by_definition
 
 

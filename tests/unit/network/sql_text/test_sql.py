@@ -13,6 +13,7 @@ from tests.unit.network.examples import HOSTS_FRAME, PACKETS_FRAME
 PACKETS = ss.stream("packets", PACKETS_FRAME, time="ts", watermark="1 second")
 HOSTS = ss.relation("hosts", HOSTS_FRAME)
 SOURCES: dict[str, ss.Stream | Relation] = {"packets": PACKETS, "hosts": HOSTS}
+EXAMPLES = Path(__file__).parents[4] / "examples"
 COUNT = "SELECT count(*) AS n FROM packets GROUP BY window(ts, '1 minute')"
 
 
@@ -272,3 +273,49 @@ def test_what_is_nested_without_end_is_refused_and_the_rest_is_read() -> None:
         ss.sql(f"CREATE QUERY deep AS {deep};\nCREATE QUERY q AS {COUNT}", sources=SOURCES)
     assert len(failure.value.problems) == 1
     assert max(map(len, str(failure.value).splitlines())) < 200
+
+
+WRITTEN = sorted(EXAMPLES.glob("**/*.yaml"))
+
+
+@pytest.mark.parametrize("written", WRITTEN, ids=lambda path: str(path.relative_to(EXAMPLES)))
+def test_every_example_of_yaml_is_there_in_sql(written: Path) -> None:
+    document, statements = load_network(written), load_network(written.with_suffix(".sql"))
+    assert {query.name: query for query in statements.network.queries} == {
+        query.name: query for query in document.network.queries
+    }
+    assert statements.run == document.run
+
+
+def packets_of(source: str, column: str) -> str:
+    return f"""
+    CREATE STREAM packets PARSE value AS JSON (ts TIMESTAMP, size INT) WATERMARK FOR ts AS ts WITH ({source});
+    CREATE QUERY q AS SELECT max({column}) AS most FROM packets GROUP BY window(ts, '1 minute')
+    """
+
+
+def test_topics_are_those_of_python() -> None:
+    said = """
+    kafka = ('packets', 'flows'), servers = 'a:9092,b:9092', start = (packets = ('0' = 17), flows = ('0' = -2)),
+    headers = true, prefix = 'kafka_', max_rows_per_micro_batch = 5000, options = ('kafka.security.protocol' = 'SSL')
+    """
+    source = ss.kafka(
+        ["packets", "flows"],
+        "a:9092,b:9092",
+        start={"packets": {0: 17}, "flows": {0: -2}},
+        headers=True,
+        prefix="kafka_",
+        max_rows_per_micro_batch=5000,
+        options={"kafka.security.protocol": "SSL"},
+    )
+    packets = ss.stream("packets", source, parse=ss.parse_json("value", "ts timestamp, size int"), time="ts")
+    expected = ss.network(packets.window("1 minute").agg(most="max(kafka_offset)").query("q"))
+    network = ss.sql(packets_of(said, "kafka_offset"))
+    assert network == expected
+    assert parse_network(network.to_sql(), language=Language.SQL).network == expected
+
+
+def test_topics_may_be_told_by_a_pattern() -> None:
+    network = ss.sql(packets_of("kafka = 'pack.*', servers = 'a:1', pattern = true", "size"))
+    assert network.streams[0].source == ss.kafka("pack.*", "a:1", pattern=True)
+    assert parse_network(network.to_sql(), language=Language.SQL).network == network

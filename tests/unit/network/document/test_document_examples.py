@@ -1,7 +1,9 @@
 import importlib
 import runpy
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
@@ -12,12 +14,14 @@ from streamshed.network.document.document import load_network
 from streamshed.network.document.validation import validate_document
 from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.query import Query
 from streamshed.network.run.feed import Feed, feed_problems
 from streamshed.traces.kafka_shape import KAFKA_SCHEMA
 from streamshed.traces.packets import PACKET_SCHEMA
 from tests.unit.cli.command_line import streamshed
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
+OUT = EXAMPLES.parent / "out"
 APPLICATIONS = sorted(EXAMPLES.glob("*/network.yaml"))
 MINUTE = 60_000_000
 
@@ -98,30 +102,48 @@ def test_known_hosts_are_the_same_as_csv_and_parquet() -> None:
     assert len(set(table.column("host").to_pylist())) == table.num_rows > 20
 
 
-def test_joined_alerts_are_the_same_in_python_and_as_a_document() -> None:
-    written = runpy.run_path(str(EXAMPLES / "joined_alerts.py"))["alerts_network"]
-    assert example("alerts_joined") == written(EXAMPLES.parent / "out" / "alerts")
+IN_PYTHON: dict[str, Callable[[dict[str, Any]], QueryNetwork]] = {
+    "alerts_joined": lambda _: of_script("joined_alerts")["alerts_network"](OUT / "alerts"),
+    "alerts_judged": lambda _: of_script("two_applications")["judging"](OUT),
+    "events_picked": lambda _: of_script("two_applications")["picking"](),
+    "extremes": lambda script: script["extremes"](script["records"]()),
+    "kafka/network": lambda script: script["monitored"](),
+    "llm_requests/network": lambda script: script["usage"](),
+    "network_monitor": lambda script: script["monitor"](script["packets"]()),
+    "packets_json": lambda script: script["monitor"](script["records"]()),
+    "stocks": lambda script: script["large_spreads"](example("stocks").streams[0]),
+    "taxi_fares/network": lambda script: script["fares"](),
+}
+"""By document, its network of the script that has its name, or another."""
 
 
-@pytest.mark.parametrize("name", sorted(file.stem for file in EXAMPLES.glob("*.yaml")))
-def test_an_example_is_the_same_in_yaml_and_in_sql(name: str) -> None:
-    assert load_network(EXAMPLES / f"{name}.sql").network == example(name)
+def of_script(name: str) -> dict[str, Any]:
+    """What a script of the examples defines."""
+    path = EXAMPLES / f"{name}.py"
+    if path.parent != EXAMPLES:
+        return runpy.run_path(str(path))
+    # What it defines may be named by its module in documents.
+    return vars(importlib.import_module(name))
 
 
-@pytest.mark.parametrize("name", ["network_monitor", "packets_json"])
-def test_an_example_is_run_alike_from_yaml_and_from_sql(name: str) -> None:
-    assert load_network(EXAMPLES / f"{name}.sql").run == load_network(EXAMPLES / f"{name}.yaml").run
+def test_every_example_is_there_in_yaml_in_sql_and_in_python() -> None:
+    for ending in ("yaml", "sql"):
+        files = EXAMPLES.glob(f"**/*.{ending}")
+        assert {str(file.relative_to(EXAMPLES).with_suffix("")) for file in files} == IN_PYTHON.keys()
 
 
-def test_examples_are_the_same_in_python_and_in_sql(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", IN_PYTHON)
+def test_an_example_is_the_same_in_yaml_in_sql_and_in_python(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLES))
-    stocks, applications = importlib.import_module("stocks"), importlib.import_module("two_applications")
-    written = {file.stem: load_network(file).network for file in EXAMPLES.glob("*.sql")}
-    (trades,) = written["stocks"].streams
-    assert written["stocks"] == stocks.large_spreads(trades)
-    assert written["events_picked"] == applications.picking()
-    assert written["alerts_judged"] == applications.judging(EXAMPLES.parent / "out")
-    assert trades.watermark_microseconds == 0
+    script = of_script(name) if (EXAMPLES / f"{name}.py").exists() else {}
+    document, statements = load_network(EXAMPLES / f"{name}.yaml"), load_network(EXAMPLES / f"{name}.sql")
+    assert statements.network == document.network
+    assert statements.run == document.run
+    assert by_name(IN_PYTHON[name](script)) == by_name(document.network)
+
+
+def by_name(network: QueryNetwork) -> tuple[dict[str, Query], int, bool]:
+    return {query.name: query for query in network.queries}, network.depth, network.joins
 
 
 def test_two_applications_fit_each_other(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from tests.unit.network.examples import HOSTS_FRAME, PACKETS_FRAME
 PACKETS = ss.stream("packets", PACKETS_FRAME, time="ts", watermark="1 second")
 HOSTS = ss.relation("hosts", HOSTS_FRAME)
 SOURCES: dict[str, ss.Stream | Relation] = {"packets": PACKETS, "hosts": HOSTS}
-EXAMPLES = Path(__file__).parents[4] / "examples"
 COUNT = "SELECT count(*) AS n FROM packets GROUP BY window(ts, '1 minute')"
 
 
@@ -273,18 +272,6 @@ def test_what_is_nested_without_end_is_refused_and_the_rest_is_read() -> None:
         ss.sql(f"CREATE QUERY deep AS {deep};\nCREATE QUERY q AS {COUNT}", sources=SOURCES)
     assert len(failure.value.problems) == 1
     assert max(map(len, str(failure.value).splitlines())) < 200
-
-
-WRITTEN = sorted(EXAMPLES.glob("**/*.yaml"))
-
-
-@pytest.mark.parametrize("written", WRITTEN, ids=lambda path: str(path.relative_to(EXAMPLES)))
-def test_every_example_of_yaml_is_there_in_sql(written: Path) -> None:
-    document, statements = load_network(written), load_network(written.with_suffix(".sql"))
-    assert {query.name: query for query in statements.network.queries} == {
-        query.name: query for query in document.network.queries
-    }
-    assert statements.run == document.run
 
 
 def packets_of(source: str, column: str) -> str:

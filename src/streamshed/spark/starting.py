@@ -57,7 +57,7 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
         PortInUseError: Another program listens on the port.
         ClusterUnavailableError: No executor has come.
     """
-    notes = StartNotes()
+    notes = StartNotes.of(spark)
     notes.begins(network)
     sink = _sound_sink(settings.sink, network)
     require_settings(spark)

@@ -60,7 +60,7 @@ class Supervision:
         running: What runs.
         begin_again: Starts a time domain again from its checkpoint.
         patience_seconds: How long a fault may last.
-        on_look: Called each time that it has looked, with the time domains.
+        on_look: Called each time that it has looked, with the time domains; once more, with none, when it ends.
     """
 
     def __init__(
@@ -152,3 +152,4 @@ class Supervision:
         while not self._closed.wait(LOOK_EVERY_SECONDS):
             self.look(time.monotonic())
             self._on_look(self._running.domains)
+        self._on_look(())

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack, contextmanager, suppress
@@ -61,27 +62,37 @@ class AnswerFiles:
         awaited_step: The step at whose micro-batch somebody is told. Of inputs that have fewer, the last one.
         has_come: Told that it was written, by all clocks. Those that come first wait for the others.
         network: What runs now.
+        is_held: Whether what comes after the awaited step has to wait until its clock stops: another network is to
+            read it.
     """
 
     cast: Cast
     awaited_step: int
     has_come: threading.Event = field(default_factory=threading.Event)
     network: QueryNetwork | None = None
+    is_held: bool = False
     _come: set[str] = field(default_factory=set)
+    _stopping: defaultdict[str, threading.Event] = field(default_factory=lambda: defaultdict(threading.Event))
 
     def __call__(self, answers: DataFrame, micro_batch_id: int, query_id: str) -> None:
         """Keep the answers of a micro-batch."""
         self.keep(answers, micro_batch_id, query_id)
-        clock = self.clock_of(query_id)
+        clock, is_held = self.clock_of(query_id), self.is_held
         self._tell_scenarios(clock, micro_batch_id)
         if self.is_awaited(clock, micro_batch_id) and self.all_have_come(clock):
             self.has_come.set()
         if clock in self._come:
             self.has_come.wait(PATIENCE_SECONDS)
+            if is_held:
+                self._stopping[clock].wait(PATIENCE_SECONDS)
+
+    def stops(self, clock: str) -> None:
+        """Let go on what was held, as its clock stops."""
+        self._stopping[clock].set()
 
     def await_next(self, step: int, network: QueryNetwork) -> None:
         """Await another step, of another network."""
-        self.awaited_step, self.network, self._come = step, network, set()
+        self.awaited_step, self.network, self._come, self.is_held = step, network, set(), False
         vars(self).pop("_awaited", None)
         self.has_come.clear()
 
@@ -240,7 +251,7 @@ def go_on(cast: Cast, spark: SparkSession) -> None:
     """Start the trunk again and run it to its end; where that is another network in the end, hand over to it."""
     lasts = [step for step in (cast.trunk.handed_over_after, cast.trunk.steps - 1) if step is not None]
     _note_start(cast, 1)
-    sink = AnswerFiles(cast, lasts[0])
+    sink = AnswerFiles(cast, lasts[0], is_held=len(lasts) > 1)
     with started(cast, spark, 1, sink) as run:
         _await(run, sink)
         for number, last in enumerate(lasts[1:], start=2):
@@ -252,21 +263,28 @@ def go_on(cast: Cast, spark: SparkSession) -> None:
 
 def _hand_over(cast: Cast, run: Run, sink: AnswerFiles, number: int, last: int) -> None:
     """Go on with the network of the next start, in the same process."""
-    begin = DomainStarter.begin
+    begin, close = DomainStarter.begin, DomainRun.close
 
     def noted(starter: DomainStarter, prepared: DomainRun) -> None:
         _note_start(cast, number)
         begin(starter, prepared)
 
+    def closed(domain: DomainRun) -> None:
+        sink.stops(domain.domain.clock)
+        close(domain)
+
     with pytest.MonkeyPatch.context() as patch:
         script(patch, cast, number)
         patch.setattr(DomainStarter, "begin", noted)
+        patch.setattr(DomainRun, "close", closed)
         network = cast.network(number)
         stranger = stream("stranger", rate(1), time="timestamp").filter("value > 0").query("stranger")
         with pytest.raises(IncompatibleCheckpointError, match="fixed"):
             run.add(stranger)
         sink.await_next(last, network)
         handed = run.hand_over(network)
+        for clock in run.statuses():
+            sink.stops(clock)
         assert handed.pause_seconds > 0
         assert run.network is network
 

@@ -38,11 +38,11 @@ class TaskCounts:
 
     Attributes:
         finished: Those that are done.
-        known: All that it has made.
+        made: All that it has made.
     """
 
     finished: int
-    known: int
+    made: int
 
 
 def task_counts(spark: SparkSession) -> TaskCounts:
@@ -67,8 +67,8 @@ def bar_text(counts: TaskCounts, seconds: float) -> str:
         >>> bar_text(TaskCounts(0, 0), 2.0)
         'streamshed: first micro-batch [                    ] planned by Spark, 2 s  '
     """
-    done = 0 if counts.known == 0 else _BAR_WIDTH * counts.finished // counts.known
-    words = f"{counts.finished:3} of {counts.known} tasks" if counts.known else "planned by Spark"
+    done = 0 if counts.made == 0 else _BAR_WIDTH * counts.finished // counts.made
+    words = f"{counts.finished:3} of {counts.made} tasks" if counts.made else "planned by Spark"
     return f"streamshed: first micro-batch [{'#' * done:{_BAR_WIDTH}}] {f'{words}, {seconds:.0f} s':{_WORDS_WIDTH}}"
 
 

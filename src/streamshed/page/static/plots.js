@@ -18,7 +18,8 @@ export function axes(isTimed = true) {
   const times = isTimed ? { values: (_, instants) => instants.map(time), space: 90 } : {};
   return [
     { ...axis, ...times },
-    { ...axis, size: 70 },
+    // As wide as its longest label, so that charts with small numbers still stand in line.
+    { ...axis, size: (_, labels) => Math.max(70, ...(labels ?? []).map((label) => 20 + 8 * label.length)) },
   ];
 }
 

@@ -44,18 +44,17 @@ def monitor(packets: ss.Stream) -> ss.QueryNetwork:
     )
 
 
-def main() -> None:
-    """Run it until Ctrl-C."""
-    network = monitor(packets())
-    checkpoint, answers = OUT / "network_monitor/checkpoint", str(OUT / "network_monitor/answers")
+def run(network: ss.QueryNetwork, name: str) -> None:
+    """Run the queries until Ctrl-C, with checkpoint and answers in a folder of this name."""
+    checkpoint, answers = OUT / name / "checkpoint", str(OUT / name / "answers")
     with (
-        local_session("network_monitor") as spark,
+        local_session(name) as spark,
         network.start(
             spark, checkpoint=checkpoint, sink=parquet_sink(answers), trigger="2 seconds", latency="5 seconds"
-        ) as run,
+        ) as running,
     ):
-        run.await_termination()
+        running.await_termination()
 
 
 if __name__ == "__main__":
-    main()
+    run(monitor(packets()), "network_monitor")

@@ -6,10 +6,9 @@ files in out/packets_json. `packets_json.yaml` and `packets_json.sql` say the sa
     python examples/packets_json.py
 """
 
-from network_monitor import OUT, monitor
+from network_monitor import OUT, monitor, run
 
 import streamshed as ss
-from streamshed.spark import local_session, parquet_sink
 
 
 def records() -> ss.Stream:
@@ -26,18 +25,5 @@ def records() -> ss.Stream:
     return ss.stream("packets", source, parse=text, time="timestamp", watermark="1 second", identity=identity)
 
 
-def main() -> None:
-    """Run it until Ctrl-C."""
-    network = monitor(records())
-    checkpoint, answers = OUT / "packets_json_run/checkpoint", str(OUT / "packets_json_run/answers")
-    with (
-        local_session("packets_json") as spark,
-        network.start(
-            spark, checkpoint=checkpoint, sink=parquet_sink(answers), trigger="2 seconds", latency="5 seconds"
-        ) as run,
-    ):
-        run.await_termination()
-
-
 if __name__ == "__main__":
-    main()
+    run(monitor(records()), "packets_json_run")

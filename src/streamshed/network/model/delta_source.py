@@ -1,12 +1,12 @@
 """A table of Delta Lake as a source, described without Spark."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamshed.errors import InvalidNetworkError, Problem, SourceUnavailableError
 from streamshed.network.words.columns import Column, format_schema, parse_schema
-from streamshed.network.words.given import given_options, is_a, is_filled_text, is_whole_number
+from streamshed.network.words.given import given_options, is_a, is_filled_text, is_whole_number, option_problems
 from streamshed.network.words.keywords import with_advice
 from streamshed.network.words.local_path import local_path
 
@@ -48,7 +48,7 @@ class DeltaSource:
         object.__setattr__(self, "options", tuple(sorted(self.options)))
         if self.schema is not None:
             object.__setattr__(self, "schema", format_schema(parse_schema(self.schema)))
-        problems = [*_option_problems(self.options)]
+        problems = [*option_problems(self.options, _SAID_ELSEWHERE, _OURS)]
         limit = self.max_files_per_micro_batch
         if limit is not None and not is_whole_number(limit, at_least=1):
             says = "max_files_per_micro_batch must be at least 1"
@@ -112,11 +112,3 @@ def delta(
     if not is_a(path, str, os.PathLike):
         raise InvalidNetworkError(Problem('a table of Delta Lake is a path such as "data/fares"', got=repr(path)))
     return DeltaSource(os.fspath(path), schema, max_files_per_micro_batch, given_options(options))
-
-
-def _option_problems(options: Sequence[tuple[str, str]]) -> Iterator[Problem]:
-    for name, _ in options:
-        if (place := _SAID_ELSEWHERE.get(name.lower())) is not None:
-            yield Problem(f'the option "{name}" is said by `{place}`: leave it out', "options")
-        elif (reason := _OURS.get(name.lower())) is not None:
-            yield Problem(f'the option "{name}" cannot be: {reason}', "options")

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from streamshed.errors import InvalidNetworkError, Problem, closest_name
 from streamshed.network.words.columns import Column
-from streamshed.network.words.given import given_names, given_options, is_a, is_filled_text, is_whole_number
+from streamshed.network.words.given import (
+    given_names,
+    given_options,
+    is_a,
+    is_filled_text,
+    is_whole_number,
+    option_problems,
+)
 from streamshed.network.words.keywords import with_advice
 
 EARLIEST, LATEST = "earliest", "latest"
@@ -73,7 +80,11 @@ class KafkaSource:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", tuple(sorted(self.options)))
-        problems = [*_topic_problems(self), *_start_problems(self), *_option_problems(self.options)]
+        problems = [
+            *_topic_problems(self),
+            *_start_problems(self),
+            *option_problems(self.options, _SAID_ELSEWHERE, _OURS),
+        ]
         if not is_filled_text(self.servers):
             says = 'servers say where the cluster is, such as "host:9092"'
             problems.append(Problem(says, "servers", got=repr(self.servers)))
@@ -239,11 +250,3 @@ def _are_offsets(offsets: object) -> bool:
         and all(number.isdigit() and is_whole_number(offset, at_least=-2) for number, offset in partitions.items())
         for partitions in offsets.values()
     )
-
-
-def _option_problems(options: Sequence[tuple[str, str]]) -> Iterator[Problem]:
-    for name, _ in options:
-        if (place := _SAID_ELSEWHERE.get(name.lower())) is not None:
-            yield Problem(f'the option "{name}" is said by `{place}`: leave it out', "options")
-        elif (reason := _OURS.get(name.lower())) is not None:
-            yield Problem(f'the option "{name}" cannot be: {reason}', "options")

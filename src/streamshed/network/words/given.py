@@ -1,7 +1,7 @@
 """What a user gave, checked at run time whatever the annotations say."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from streamshed.errors import InvalidNetworkError, Problem
 
@@ -106,6 +106,27 @@ def given_options(options: object) -> tuple[tuple[str, str], ...]:
                 f"an option is a name with a text, a number or a truth value, got {name!r}: {value!r}"
             )
     return tuple(sorted((name, _option(value)) for name, value in entries.items()))
+
+
+def option_problems(
+    options: Iterable[tuple[str, str]], said_elsewhere: Mapping[str, str], refused: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Find options of a connector that a network cannot be run with; their names are compared in lower case.
+
+    Args:
+        options: Names and values.
+        said_elsewhere: Those that have a place of their own, and which.
+        refused: Those that cannot be, and why.
+
+    Example:
+        >>> [str(problem) for problem in option_problems([("assign", "{}")], {}, {"assign": "subscribe instead"})]
+        ['the option "assign" cannot be: subscribe instead']
+    """
+    for name, _ in options:
+        if (place := said_elsewhere.get(name.lower())) is not None:
+            yield Problem(f'the option "{name}" is said by `{place}`: leave it out', "options")
+        elif (reason := refused.get(name.lower())) is not None:
+            yield Problem(f'the option "{name}" cannot be: {reason}', "options")
 
 
 def _option(value: object) -> str:

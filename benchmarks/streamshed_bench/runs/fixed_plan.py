@@ -28,7 +28,7 @@ from streamshed.spark.plan.known_drops import NOTHING_KNOWN, KnownDrops
 from streamshed.spark.plan.plan_columns import Plan
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.spark.plan.share_codes import share_codes, sized_shares
-from streamshed.spark.settled_start import await_sources
+from streamshed.spark.settled_query import await_sources
 from streamshed.spark.sinks.answer_stage import new_summaries, streaming_answer_frame
 from streamshed.spark.sinks.sinks import Sink
 from streamshed.spark.source.domain_rows import DomainRows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from pyspark.sql.streaming.query import StreamingQuery
@@ -11,7 +10,6 @@ from streamshed.errors import IncompatibleCheckpointError
 from streamshed.spark.admit.set_aside import discard_unfinished
 from streamshed.spark.checkpoint.checkpoint_reader import (
     interrupted_repartitioning,
-    is_committed,
     last_begun,
     watermark_milliseconds,
 )
@@ -24,12 +22,10 @@ from streamshed.spark.continued_manifest import Wanted, continued
 from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.plan.written_plans import WrittenPlans
+from streamshed.spark.settled_query import await_report
 from streamshed.spark.source.seen_before import seen_until
 from streamshed.spark.windows.manifest import FILE, NEW_CHECKPOINT, Manifest, read_manifest
 from streamshed.spark.windows.unseen_windows import beginnings
-
-_COMMIT_SECONDS, _LOOK_EVERY_SECONDS = 5.0, 0.02
-"""How long Spark may take to commit what was written; a micro-batch that is not committed runs again."""
 
 
 class DomainCheckpoint:
@@ -116,7 +112,7 @@ class DomainCheckpoint:
         discard_unfinished(self.settings.set_aside, self.spark_folder)
 
     def end(self, query: StreamingQuery, last_written: int | None) -> None:
-        """Stop Spark's query once the micro-batch that was written last is committed, and write down which that is.
+        """Stop Spark's query once it has reported the micro-batch that was written last, and write down which that is.
 
         Args:
             query: It begins no other micro-batch, or calls it off.
@@ -125,9 +121,7 @@ class DomainCheckpoint:
         if last_written is None:
             query.stop()
             return
-        deadline = time.monotonic() + _COMMIT_SECONDS
-        while query.isActive and time.monotonic() < deadline and not is_committed(self.spark_folder, last_written):
-            time.sleep(_LOOK_EVERY_SECONDS)
+        await_report(query, last_written)
         query.stop()
         note_stop(self.folder, last_written)
 

@@ -24,7 +24,7 @@ from streamshed.spark.domain_frame import DomainFrame
 from streamshed.spark.domain_run import DomainRun
 from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.plan.plan_server import PlanServer
-from streamshed.spark.settled_start import await_sources
+from streamshed.spark.settled_query import await_sources
 from streamshed.spark.sinks.prediction_sink import PredictionSink
 from streamshed.spark.sinks.sinks import Sink
 from streamshed.spark.start_settings import StartSettings

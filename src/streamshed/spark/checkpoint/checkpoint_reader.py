@@ -22,11 +22,6 @@ def is_written(checkpoint: Storage, micro_batch_id: int) -> bool:
     return checkpoint.read_text(f"offsets/{micro_batch_id}") is not None
 
 
-def is_committed(checkpoint: Storage, micro_batch_id: int) -> bool:
-    """Whether a micro-batch has finished."""
-    return checkpoint.read_text(f"commits/{micro_batch_id}") is not None
-
-
 def watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
     """Return the watermark with which a micro-batch was planned, 0 for one that is not there.
 

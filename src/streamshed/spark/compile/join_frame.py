@@ -46,7 +46,7 @@ from streamshed.spark.common.internal_names import (
 from streamshed.spark.common.late_processor import LateProcessor
 from streamshed.spark.common.side_of import SideOf
 from streamshed.spark.compile.side_answers import side_answers
-from streamshed.spark.joins.join_drawing import drawn_rows, sampled_side_of
+from streamshed.spark.joins.join_drawing import drawn_rows, draws_by_chance, sampled_side_of
 from streamshed.spark.joins.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPUT_DDL, JoinOperator
 from streamshed.spark.joins.join_reports import JoinReports
 from streamshed.spark.joins.join_rows import PACKED_DDL, fragments_of, join_condition_of, packing
@@ -177,7 +177,8 @@ def joined_frame(
         lines = {side: _told_apart(rows) for side, rows in lines.items()}
     packed: list[DataFrame] = []
     for side, node, _ in _sides(join):
-        rows = lines[side] if streaming is None else _with_carrier(spark, lines[side], node, streaming)
+        draws = side is sampled and draws_by_chance(join)
+        rows = lines[side] if streaming is None else _with_carrier(spark, lines[side], node, streaming, draws=draws)
         packed.append(in_arrow(rows.drop(EVENT_TIME), packing(condition, side, labels, fragments), PACKED_DDL))
     by_label = packed[0].unionByName(packed[1]).groupBy("label")
     return _unpacked(_packed_results(by_label, work, streaming), work, result_type), sums.class_ids
@@ -318,14 +319,21 @@ def _nullable(schema: T.StructType) -> T.StructType:
     return T.StructType([T.StructField(one.name, one.dataType, nullable=True) for one in schema.fields])
 
 
-def _with_carrier(spark: SparkSession, rows: DataFrame, node: Node, streaming: StreamingJoin) -> DataFrame:
+def _with_carrier(
+    spark: SparkSession, rows: DataFrame, node: Node, streaming: StreamingJoin, *, draws: bool
+) -> DataFrame:
     """The rows of a side and its stream's carrier, which goes to every label.
 
     Answers come of rows that have the watermark already, and Spark knows one per query.
+
+    The carrier of rows that draw by chance draws, too, and always passes. So Spark takes no shuffle for another where
+    no such rows come either, and each micro-batch reads its sources as often as `readings` says.
     """
     stream = node.stream
     carrier = with_plan(carrier_frame(spark), streaming.plans[stream.name], (CARRIER_TIME,))
     timed_carrier = carrier.where(F.col(CARRIER_TIME).isNotNull())
+    if draws:
+        timed_carrier = timed_carrier.where(F.uuid() != "")
     shown = {EVENT_TIME: F.timestamp_micros(CARRIER_TIME)}
     carried = timed_carrier.select(
         *[shown.get(one.name, F.lit(None)).cast(one.dataType).alias(one.name) for one in rows.schema.fields]

@@ -65,12 +65,13 @@ YEAR_2038_SECONDS = 14 * 365.25 * 86_400
 """From the start of all tests' time, about."""
 
 
-def side(name: str, far_ahead_in: int | None = None) -> Input:
+def side(name: str, far_ahead_in: int | None = None, steps: int = STEPS) -> Input:
     """Make an input, `calls` or `alerts`; calls have an identity.
 
     Args:
         name: Which.
         far_ahead_in: A step whose file has its first row once more, as of the year 2038; `Input.rows` does not.
+        steps: In how many its rows come.
     """
 
     def write(path: Path, rows: pa.Table) -> None:
@@ -86,10 +87,10 @@ def side(name: str, far_ahead_in: int | None = None) -> Input:
         "idle_after": "1 hour",
         "identity": ["id"] if name == "calls" else "none",
     }
-    return Input(name=name, steps=lambda: _steps(name), write=write, schema=DDL, settings=settings)
+    return Input(name=name, steps=lambda: _steps(name, steps), write=write, schema=DDL, settings=settings)
 
 
-def _steps(name: str) -> list[pa.Table]:
+def _steps(name: str, steps: int) -> list[pa.Table]:
     chance = np.random.default_rng(["calls", "alerts"].index(name))
     seconds = evenly(STEP_SECONDS * ROWS_PER_SECOND)
     columns = {
@@ -100,16 +101,16 @@ def _steps(name: str) -> list[pa.Table]:
         "id": np.arange(len(seconds)),
     }
     rows = pa.table({field.name: pa.array(columns[field.name], field.type) for field in SCHEMA})
-    return in_steps(rows, seconds, chance)
+    return in_steps(rows, seconds, chance, steps)
 
 
-def in_steps(rows: pa.Table, seconds: Floats, chance: np.random.Generator) -> list[pa.Table]:
-    """Deal rows to steps: each comes a bit later than its time, but for the last of a step."""
+def in_steps(rows: pa.Table, seconds: Floats, chance: np.random.Generator, step_count: int = STEPS) -> list[pa.Table]:
+    """Deal rows to steps: each comes a bit later than its time, but for the last of a step; the last has all others."""
     is_last = np.isclose(seconds % STEP_SECONDS, LAST_SECOND)
     arrival = seconds + np.where(is_last, 0.0, chance.uniform(0, WATERMARK_SECONDS, len(seconds)))
-    steps = np.minimum(arrival // STEP_SECONDS, STEPS - 1)
+    steps = np.minimum(arrival // STEP_SECONDS, step_count - 1)
     order = np.argsort(arrival, kind="stable")
-    return [rows.take(order[steps[order] == step]) for step in range(STEPS)]
+    return [rows.take(order[steps[order] == step]) for step in range(step_count)]
 
 
 def evenly(rows_per_step: int) -> Floats:

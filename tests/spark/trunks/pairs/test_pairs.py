@@ -99,7 +99,7 @@ def test_rows_are_offered_to_each_join_and_once_beside(outcome: Outcome) -> None
     ]
     inputs = outcome.cast.inputs
     rows = {
-        name: sum(inputs[name].rows_in_file(outcome.cast.path, step) for step in range(TRUNK.steps))
+        name: sum(inputs[name].rows_in_file(outcome.cast.path, step) for step in range(inputs[name].step_count))
         for name in ("calls", "alerts")
     }
     assert rows["calls"] > outcome.table("calls").num_rows

@@ -1,4 +1,4 @@
-"""Waits until a query that was started asks its session for nothing any longer."""
+"""Waits for what Spark does for a query in a thread of its own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from pyspark.sql.streaming.query import StreamingQuery
 
 _PATIENCE_SECONDS = 10.0
+_REPORT_SECONDS = 5.0
 _LOOK_EVERY_SECONDS = 0.01
 _BEFORE_SOURCES_ARE_MADE = frozenset({"Initializing StreamExecution", "Initializing sources"})
 """What Spark says of a query until its sources are there."""
@@ -26,3 +27,23 @@ def await_sources(query: StreamingQuery) -> None:
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while query.isActive and query.status["message"] in _BEFORE_SOURCES_ARE_MADE and time.monotonic() < deadline:
         time.sleep(_LOOK_EVERY_SECONDS)
+
+
+def await_report(query: StreamingQuery, micro_batch_id: int) -> None:
+    """Wait until Spark has reported a micro-batch that was written, which it does once it has committed it.
+
+    A query that is stopped before it has committed runs the micro-batch again; one that is stopped before it has
+    reported says nothing of it any more, and the journal would lack it. What takes too long is not waited for.
+
+    Args:
+        query: That runs; it may have failed since.
+        micro_batch_id: Whose answers are written.
+    """
+    deadline = time.monotonic() + _REPORT_SECONDS
+    while query.isActive and _last_reported(query) < micro_batch_id and time.monotonic() < deadline:
+        time.sleep(_LOOK_EVERY_SECONDS)
+
+
+def _last_reported(query: StreamingQuery) -> int:
+    progress = query.lastProgress
+    return -1 if progress is None else int(progress["batchId"])

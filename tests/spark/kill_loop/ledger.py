@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
@@ -27,7 +27,7 @@ class Ledger:
 
     Attributes:
         folder: What the checkpoint has of the clock.
-        plans: Their plans.
+        plans: What was decided on: their plans, but for the beginnings of queries, which are those of who runs now.
         files: The files that they read.
         violations: What was said anew.
     """
@@ -43,7 +43,7 @@ class Ledger:
         for name in plans.names():
             stem = name.removesuffix(".json")
             if stem.isdigit() and (text := plans.read_sealed(name)) is not None:
-                self._note("plan", self.plans, int(stem), text)
+                self._note("plan", self.plans, int(stem), _decided(text))
         manifest, begun = read_manifest(self.folder), set(self.offsets())
         if manifest is None:
             return
@@ -87,6 +87,10 @@ class Ledger:
         of_sources = files_of(self.folder.below("spark"), number, sources)
         paths = [Path(unquote(urlsplit(uri).path)) for uris in of_sources.values() for uri in uris]
         return frozenset((path.parent.name, int(path.stem)) for path in paths)
+
+
+def _decided(plan: str) -> str:
+    return replace(PlanRow.from_json(plan), whole_since={}).to_json()
 
 
 def _code(plan: StreamPlan, definition_id: int) -> int:

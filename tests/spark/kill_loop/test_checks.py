@@ -14,6 +14,7 @@ import pytest
 
 from streamshed.planning.tree.quantization import sampling_rate_of
 from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.plan.plan_row import PlanRow
 from tests.spark.event_times import at, instants, seconds_of
 from tests.spark.harness import Found
 from tests.spark.kill_loop.checks import (
@@ -43,14 +44,16 @@ CODE, SECONDS = 16, 10
 def test_a_plan_that_was_written_anew_is_named(tmp_path: Path) -> None:
     folder = Storage.at(str(tmp_path))
     ledger, plans = Ledger(folder), folder.below("plans")
-    for number, text in ((0, "first"), (1, "second")):
-        plans.write_sealed(f"{number:012}.json", text)
-    ledger.read()
-    ledger.read()
+    rows = [PlanRow(micro_batch_id=number, open=0, streams={}, whole_since={7: 5}) for number in range(2)]
+    another = replace(rows[1], open=1, whole_since={})
+    for row in (*rows, replace(rows[0], whole_since={})):
+        plans.write_sealed(f"{row.micro_batch_id:012}.json", row.to_json())
+        ledger.read()
     assert not ledger.violations
-    plans.write_sealed(f"{1:012}.json", "another")
+    plans.write_sealed(f"{1:012}.json", another.to_json())
     ledger.read()
-    assert ledger.violations == [Violation("plan", "micro-batch 1", "another", "second")]
+    before = replace(rows[1], whole_since={})
+    assert ledger.violations == [Violation("plan", "micro-batch 1", another.to_json(), before.to_json())]
 
 
 def _row(query: str, start: float, size: float, value: float | None, **other: Any) -> Found:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamshed.answering.predict.predicted_query import predicted_in_runs
+from streamshed.answering.table.answer_schema import answer_columns
 from streamshed.cli.connectors import connector_options
 from streamshed.cli.ctl.request_box import Reply, RequestBox
 from streamshed.cli.given_statistics import statistics_for
@@ -119,7 +120,8 @@ def run_document(request: RunRequest) -> ExitCode:
 
 
 def _check_output(request: RunRequest, settings: RunSettings) -> None:
-    """Let not two things write to standard output."""
+    """Let not two things write to standard output, and answers be partitioned by columns that they have."""
+    answer_columns(settings.sink.partition_by)
     if request.as_json and settings.sink.kind == CONSOLE:
         raise SinkUnavailableError(
             f"{request.file}: answers go to standard output (sink console), and so would the lines of --json;"

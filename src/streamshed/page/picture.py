@@ -29,7 +29,7 @@ def take_picture(url: str, path: Path, *, height: int = _HEIGHT) -> bool:
     if browser is None:
         return False
     path.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(prefix="streamshed_browser_") as profile:
+    with tempfile.TemporaryDirectory(prefix="streamshed_browser_", ignore_cleanup_errors=True) as profile:
         command = [
             browser,
             "--headless",

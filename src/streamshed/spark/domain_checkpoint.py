@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 from pyspark.sql.streaming.query import StreamingQuery
 
-from streamshed.errors import IncompatibleCheckpointError
+from streamshed.errors import IncompatibleCheckpointError, StreamshedError
 from streamshed.spark.admit.set_aside import discard_unfinished
 from streamshed.spark.checkpoint.checkpoint_reader import (
     interrupted_repartitioning,
@@ -26,6 +27,8 @@ from streamshed.spark.settled_query import await_report
 from streamshed.spark.source.seen_before import seen_until
 from streamshed.spark.windows.manifest import FILE, NEW_CHECKPOINT, Manifest, read_manifest
 from streamshed.spark.windows.unseen_windows import beginnings
+
+_log = logging.getLogger(__name__)
 
 
 class DomainCheckpoint:
@@ -106,10 +109,14 @@ class DomainCheckpoint:
                 f" checkpoint was made with: {NEW_CHECKPOINT}"
             )
         self.manifest = replace(self.manifest, places=places)
-        self.folder.write_sealed(FILE, self.manifest.to_json())
+        self.write_manifest()
         forget_stop(self.folder)
         discard_unfinished_state(self.spark_folder)
         discard_unfinished(self.settings.set_aside, self.spark_folder)
+
+    def write_manifest(self) -> None:
+        """Write down what the checkpoint is for."""
+        self.folder.write_sealed(FILE, self.manifest.to_json())
 
     def end(self, query: StreamingQuery, last_written: int | None) -> None:
         """Stop Spark's query once it has reported the micro-batch that was written last, and write down which that is.
@@ -123,7 +130,10 @@ class DomainCheckpoint:
             return
         await_report(query, last_written)
         query.stop()
-        note_stop(self.folder, last_written)
+        try:
+            note_stop(self.folder, last_written)
+        except StreamshedError as error:
+            _log.warning("%s: no note of the stop can be written, as after a crash: %s", self.folder.root, error)
 
     def _continued(self, draft: DomainDraft, before: Manifest | None) -> Manifest:
         """The manifest with which a network goes on, or begins."""

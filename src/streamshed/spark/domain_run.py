@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 
@@ -255,14 +256,28 @@ class DomainRun:
 
     def close(self) -> None:
         """Stop the query, and write down what was learned."""
-        if self._query is not None and self._writer is not None:
-            last_written = self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
-            self.idle_since_seconds = time.monotonic()
-            self._checkpoint.end(self._query, last_written)
-            self._planner.record_last()
+        with ExitStack() as closing:  # whatever one of them raises, the others are done
+            closing.callback(self._learned.write)
+            closing.callback(self._release)
+            if self._query is not None and self._writer is not None:
+                last_written = self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
+                self.idle_since_seconds = time.monotonic()
+                self._checkpoint.end(self._query, last_written)
+                self._planner.record_last()
+
+    def call_off(self) -> None:
+        """End what has failed to begin; nothing is written down."""
+        with ExitStack() as closing:
+            closing.callback(self._release)
+            self.give_up()
+
+    def go_back(self) -> None:
+        """Let the checkpoint be for this network again, as another one that was to go on from it has not begun."""
+        self._checkpoint.write_manifest()
+
+    def _release(self) -> None:
         self._topics.close()
         self._input_cut.restore()
-        self._learned.write()
 
     def _tell(self, decision: Decision) -> None:
         """Let those know of a decision who follow it."""
@@ -303,9 +318,11 @@ class DomainRun:
         """
         manifest = self._checkpoint.continued(draft)
         ControlLoop(draft.of_domain, self._settings.control, time.time, self._settings.time)
-        # Until it stops, more queries may miss windows.
-        may_miss = {query.definition_id for query in self.draft.of_domain.queries if query.gap_windows}
-        missing = self._checkpoint.missing(draft, manifest) | may_miss
+        # Until it stops, more queries may miss windows: those that have gaps, and all that come, as rows come now.
+        before = self.draft.of_domain.queries
+        come = {query.definition_id for query in draft.of_domain.queries} - {query.definition_id for query in before}
+        may_miss = {query.definition_id for query in before if query.gap_windows}
+        missing = self._checkpoint.missing(draft, manifest) | may_miss | come
         return DomainFrame.of(draft, self._spark, self._settings, manifest, client, missing)
 
     def _facts(self) -> DomainFacts:

@@ -178,10 +178,11 @@ class DomainStarter:
             StreamshedError: It failed, and what ran before runs again.
         """
         before = running.by_clock[successor.draft.domain.clock]
-        before.close()
         try:
+            before.close()
             self._begin_behind(before, successor, running)
         except Exception as error:
+            before.go_back()
             self._begin_behind(before, self.successor(before, before.draft), running)
             raise explained(error) from error
         return time.monotonic() - before.idle_since_seconds
@@ -223,7 +224,13 @@ class DomainStarter:
 
     def _begin_behind(self, before: DomainRun, successor: Successor, running: RunningDomains) -> None:
         after = self.behind(before, successor)
-        self.begin(after)
+        try:
+            self.begin(after)
+        except Exception:
+            after.call_off()
+            self.server.forget(after.client)
+            raise
+        self.server.forget(before.client)
         running.put(after)
 
     def _checkpoint_of(self, draft: DomainDraft) -> DomainCheckpoint:

@@ -309,11 +309,12 @@ class Run:
             if self._is_closed:
                 return
             self._is_closed = True
-            if self._watch is not None:
-                self._watch.close()
-            for domain in self._domains:
-                domain.close()
-            self._opened.close()
+            with ExitStack() as closing:  # whatever one of them raises, the others are closed
+                closing.callback(self._opened.close)
+                for domain in self._domains:
+                    closing.callback(domain.close)
+                if self._watch is not None:
+                    closing.callback(self._watch.close)
 
     def __enter__(self) -> Self:
         return self

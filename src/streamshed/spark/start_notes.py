@@ -111,8 +111,9 @@ class StartNotes:
 
     @classmethod
     def of(cls, spark: SparkSession) -> StartNotes:
-        """Return what tells of a start in a session, with a bar where somebody watches."""
-        return cls(counts=lambda: task_counts(spark), bar=sys.stderr if _is_watched() else None)
+        """Return what tells of a start in a session, with a bar where somebody watches and nothing else moves."""
+        shows_bar = _is_watched() and not hasattr(sys.stderr, "rich_proxied_file")
+        return cls(counts=lambda: task_counts(spark), bar=sys.stderr if shows_bar else None)
 
     def begins(self, network: QueryNetwork) -> None:
         """Say that a network is laid out."""

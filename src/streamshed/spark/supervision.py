@@ -60,7 +60,8 @@ class Supervision:
         running: What runs.
         begin_again: Starts a time domain again from its checkpoint.
         patience_seconds: How long a fault may last.
-        on_look: Called each time that it has looked, with the time domains; once more, with none, when it ends.
+        on_look: Called each time that it has looked, with the time domains that have not ended for good; once more,
+            with none, when it ends. Once it has raised an error, it is called no more.
     """
 
     def __init__(
@@ -151,5 +152,12 @@ class Supervision:
     def _run(self) -> None:
         while not self._closed.wait(LOOK_EVERY_SECONDS):
             self.look(time.monotonic())
-            self._on_look(self._running.domains)
-        self._on_look(())
+            self._tell([domain for domain in self._running.domains if self.failure(domain) is None])
+        self._tell(())
+
+    def _tell(self, domains: Sequence[DomainRun]) -> None:
+        try:
+            self._on_look(domains)
+        except Exception:  # noqa: BLE001 - whatever it is, what runs is looked after
+            _log.debug("nobody is told any more how far a start has come", exc_info=True)
+            self._on_look = lambda _domains: None

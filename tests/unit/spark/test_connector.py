@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.errors import AnalysisException
 
@@ -36,11 +38,15 @@ def test_where_it_is_missing_the_way_out_is_told() -> None:
 
 
 def test_a_table_is_a_path_and_partitioned_by_columns_of_answers() -> None:
-    assert delta_sink("out", partition_by=("query",)).partition_by == ("query",)
+    sink = delta_sink("out", partition_by=("query",))
+    assert (sink.path, sink.partition_by) == (str(Path.cwd() / "out"), ("query",))
     for path, columns, says in [
         ("", (), "a path or a URI"),
         (5, (), "got 5"),
         ("out", ("qery",), "unknown column of answers"),
+        ("out", ("query", "kind", "query"), '"query" twice'),
+        ("out", ("key",), '"key", which is array<string>'),
+        ("out", ("value",), '"value", which is double'),
     ]:
         with pytest.raises(InvalidNetworkError, match=says):
             delta_sink(path, partition_by=columns)  # type: ignore[arg-type]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from streamshed.errors import RunEndedError, SourceUnavailableError
+from streamshed.errors import RunEndedError, SinkUnavailableError, SourceUnavailableError
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
@@ -33,9 +34,21 @@ class Domain:
         self.draft, self.domain, self.finished = draft, draft.domain, finished
         self.idle_since_seconds = float("inf")
         self.query = SimpleNamespace(isActive=True, exception=lambda: None)
+        self.client = f"the client of {draft.name}"
+        self.done: list[str] = []
+        self.failure: Exception | None = None
 
     def close(self) -> None:
         self.idle_since_seconds, self.query.isActive = time.monotonic(), False
+        self.done.append("closed")
+        if self.failure is not None:
+            raise self.failure
+
+    def call_off(self) -> None:
+        self.done.append("called off")
+
+    def go_back(self) -> None:
+        self.done.append("gone back to")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,12 +56,15 @@ class Starter(DomainStarter):
     """Starter such domains, but for one draft, which fails."""
 
     failing: Any = None
+    begun: list[Any] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
 
     def successor(self, before: DomainRun, draft: DomainDraft) -> Successor:  # noqa: ARG002 - as the real one
         return Successor(draft, cast(DomainFrame, None))
 
     def behind(self, before: DomainRun, successor: Successor) -> DomainRun:
-        return cast(DomainRun, Domain(successor.draft, before.finished))
+        self.begun.append(Domain(successor.draft, before.finished))
+        return cast(DomainRun, self.begun[-1])
 
     def begin(self, prepared: DomainRun) -> None:
         if prepared.draft is self.failing:
@@ -65,14 +81,16 @@ def successor(name: str) -> Successor:
 
 def starter(failing: Any = None) -> Starter:
     nothing = cast(Any, None)
+    forgotten: list[str] = []
     return Starter(
         spark=nothing,
         sink=nothing,
-        server=nothing,
+        server=cast(Any, SimpleNamespace(forget=forgotten.append)),
         settings_of=nothing,
         settings=nothing,
         checkpoint=nothing,
         failing=failing,
+        forgotten=forgotten,
     )
 
 
@@ -96,10 +114,36 @@ def test_what_begins_takes_the_place_of_what_stops_and_knows_what_it_finished() 
 
 def test_where_it_cannot_begin_what_ran_before_runs_again() -> None:
     domains, bad = running(draft("a")), successor("bad")
+    starts, (before,) = starter(failing=bad.draft), cast(Any, domains.domains)
     with pytest.raises(SourceUnavailableError, match="went away"):
-        starter(failing=bad.draft).hand_over(domains, bad)
+        starts.hand_over(domains, bad)
     assert names(domains) == ["a"]
     assert domains.domains[0].query.isActive
+    assert before.done == ["closed", "gone back to"]
+    assert starts.begun[0].done == ["called off"]
+    assert starts.forgotten == ["the client of bad", "the client of a"]
+
+
+def test_where_it_cannot_be_closed_in_good_order_it_runs_again() -> None:
+    domains = running(draft("a"))
+    cast(Any, domains.domains[0]).failure = SinkUnavailableError("the disk is full")
+    with pytest.raises(SinkUnavailableError, match="disk is full"):
+        starter().hand_over(domains, successor("c"))
+    assert names(domains) == ["a"]
+    assert domains.domains[0].query.isActive
+
+
+def test_a_stop_closes_all_whatever_one_of_them_raises() -> None:
+    domains, opened, closed = running(draft("a"), draft("b", clock="sensors")), ExitStack(), []
+    opened.callback(lambda: closed.append("what was opened"))
+    for domain in cast(Any, domains.domains):
+        domain.failure = SinkUnavailableError(f"the disk of {domain.draft.name} is full")
+    supervision = Supervision(domains, lambda _: None, patience_seconds=1.0)
+    run = Run(domains, opened, starter(), network(TICKS.query("rows")), supervision)
+    with pytest.raises(SinkUnavailableError, match="disk of a is full"):
+        run.stop()
+    assert [domain.done for domain in cast(Any, domains.domains)] == [["closed"], ["closed"]]
+    assert closed == ["what was opened"]
 
 
 def test_a_run_that_has_ended_is_not_handed_over() -> None:

@@ -6,8 +6,11 @@ import io
 import logging
 import sys
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from rich.console import Console
+from rich.file_proxy import FileProxy
 
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.start_notes import StartNotes, TaskCounts, bar_text
@@ -79,6 +82,17 @@ def test_it_is_drawn_for_who_watches_and_has_not_set_up_logging(
     notes = StartNotes.of(spark)  # type: ignore[arg-type]
     notes.look(WAITING)
     assert ("2 of 8 tasks" in terminal.getvalue()) == (watches and not logs)
+
+
+def test_no_bar_is_drawn_where_something_else_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    monkeypatch.setattr(sys, "stderr", terminal)
+    console = Console(file=terminal, force_terminal=True)
+    with console.status("starting"):
+        monkeypatch.setattr(sys, "stderr", FileProxy(console, terminal))
+        StartNotes.of(cast(Any, None)).look(WAITING)
+    assert "micro-batch" not in terminal.getvalue()
 
 
 @pytest.mark.parametrize("counts", [TaskCounts(0, 0), TaskCounts(7, 9), TaskCounts(99, 999)])

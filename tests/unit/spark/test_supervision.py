@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,6 +102,25 @@ def test_a_fault_that_comes_again_before_a_micro_batch_is_the_same(monkeypatch: 
     starter.domain.latest += 1
     supervision.look(6.0)
     assert not supervision.note
+
+
+def test_who_cannot_be_told_how_far_it_is_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    starter, calls = Starter(None), []
+    starter.fail(NO_BROKER)
+
+    def on_look(domains: Sequence[Any]) -> None:
+        calls.append(len(domains))
+        raise BrokenPipeError("nobody reads")
+
+    monkeypatch.setattr("streamshed.spark.supervision.FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("streamshed.spark.supervision.LOOK_EVERY_SECONDS", 0.001)
+    supervision = Supervision(starter.running, starter, patience_seconds=600.0, on_look=on_look)
+    supervision.start()
+    deadline = time.monotonic() + 30
+    while not starter.starts and time.monotonic() < deadline:
+        time.sleep(0.01)
+    supervision.close()
+    assert (starter.starts, len(calls)) == (1, 1)
 
 
 def test_pauses_grow_up_to_a_bound_and_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from streamshed.errors import InvalidNetworkError, unknown_name
+from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 
 ANSWER_SCHEMA = (
     ("kind", "string"),
@@ -73,10 +73,22 @@ _ARROW_TYPES = {
 def answer_columns(names: Sequence[str]) -> tuple[str, ...]:
     """Check the names of columns of answers, by which they are partitioned.
 
+    Example:
+        >>> answer_columns(["query", "kind"])
+        ('query', 'kind')
+
     Raises:
-        InvalidNetworkError: There is no such column.
+        InvalidNetworkError: There is no such column, it is named twice, or a folder cannot be named by its values.
     """
-    columns = [name for name, _ in ANSWER_SCHEMA]
+    columns = dict(ANSWER_SCHEMA)
     if unknown := [name for name in names if name not in columns]:
-        raise InvalidNetworkError(unknown_name("column of answers", unknown[0], columns))
+        raise InvalidNetworkError(unknown_name("column of answers", unknown[0], [*columns]))
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InvalidNetworkError(Problem(f'answers are partitioned by "{twice[0]}" twice'))
+    for name in names:
+        if columns[name] in _NO_NAMES_OF_FOLDERS:
+            raise InvalidNetworkError(Problem(f'answers cannot be partitioned by "{name}", which is {columns[name]}'))
     return tuple(names)
+
+
+_NO_NAMES_OF_FOLDERS = frozenset({"array<string>", "double"})

@@ -17,6 +17,7 @@ _CHANGES = "rows that were changed would come again beside the old ones: `skipCh
 _FEED = "a row would come with each change of it, and be counted again"
 _OURS = {
     "ignorechanges": _CHANGES,
+    "ignorefiledeletion": _CHANGES,
     "readchangefeed": _FEED,
     "readchangedata": _FEED,
     "failondataloss": "answers would lack rows of files that are gone, and nothing would say so",

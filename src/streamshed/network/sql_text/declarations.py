@@ -16,6 +16,7 @@ from streamshed.network.words.columns import format_schema
 from streamshed.network.words.keywords import our_word
 
 _TOPIC_KEYS = ("kafka", "servers", "pattern", "start", "headers", "prefix", "max_rows_per_micro_batch")
+_PLACES = ("folder", "delta", *_TOPIC_KEYS)
 _SOURCE_KEYS = ("folder", "delta", "format", "options", "max_files_per_micro_batch", *_TOPIC_KEYS)
 _RATE_KEYS = ("rows_per_second",)
 _STREAM_KEYS = ("identity", "idle_after", "clock", "max_ahead")
@@ -240,6 +241,12 @@ def _parse(parts: DocumentParts, keys: tuple[str, str], body: dict[str, object],
         raise SqlRefusal([word], "text is parsed as JSON or CSV", closest_name(word.text, ["JSON", "CSV"]))
     schema = cursor.parenthesized().rest
     options = [*settings_of(cursor.parenthesized())] if cursor.take("with") else []
+    for token, key, _ in options:
+        if key in _PLACES:
+            raise SqlRefusal(
+                [token],
+                f"WITH right behind PARSE has options of the parser: {key} belongs to the stream's own WITH at the end",
+            )
     parsed: dict[str, object] = {word.text.lower(): name_of(column), "schema": parts.columns(schema)}
     if options:
         parsed["options"] = {key: value for _, key, value in options}

@@ -42,11 +42,13 @@ def delta_columns(path: str) -> tuple[Column, ...]:
         raise SourceUnavailableError(f'"{path}" {problem}, and no schema says which columns it will have')
     try:
         schema = next((schema for file in _newest_first(log) for schema in _schemas(file)), None)
+        fields = [] if schema is None else json.loads(schema)["fields"]
+        columns = tuple(Column(field["name"], spark_type(field["type"])) for field in fields)
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
         raise SourceUnavailableError(f'the log of the table "{path}" cannot be read: {error}') from error
     if schema is None:
         raise SourceUnavailableError(f'the log of the table "{path}" does not say which columns it has')
-    return tuple(Column(field["name"], spark_type(field["type"])) for field in json.loads(schema)["fields"])
+    return columns
 
 
 def spark_type(kind: str | Mapping[str, Any]) -> str | None:

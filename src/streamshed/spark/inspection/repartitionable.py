@@ -45,7 +45,7 @@ class ClockPartitions:
     def called_off(self) -> int | None:
         """The micro-batch that Spark had begun when the run was stopped, and that nobody has seen anything of."""
         written = written_when_stopped(self.folder)
-        is_after = self.begun is not None and self.begun != self.finished and written == self.finished
+        is_after = self.begun != self.finished and written is not None and written == self.finished
         return self.begun if is_after else None
 
     @property

@@ -69,6 +69,14 @@ class PlanServer(Closable):
         """
         self._plans[_path_of(client.url)] = plans
 
+    def forget(self, client: PlanClient) -> None:
+        """Answer a client no longer.
+
+        Args:
+            client: What asked; it need not have been served.
+        """
+        self._plans.pop(_path_of(client.url), None)
+
     def close(self) -> None:
         """Stop listening."""
         self._server.shutdown()

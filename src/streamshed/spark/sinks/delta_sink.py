@@ -12,7 +12,9 @@ from pyspark.sql import functions as F
 
 from streamshed.answering.table.answer_schema import ANSWER_SCHEMA, answer_columns
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError
+from streamshed.network.sql.expression import quoted
 from streamshed.network.words.given import is_a, is_filled_text
+from streamshed.spark.checkpoint.storage import absolute_location
 from streamshed.spark.common.connector import DELTA
 
 
@@ -54,6 +56,11 @@ class DeltaSink:
             return  # there is no table yet
         if missing := [name for name, _ in ANSWER_SCHEMA if name not in columns]:
             raise SinkUnavailableError(f"{self.label}: the table there is of no answers, it lacks {', '.join(missing)}")
+        row = spark.sql(f"DESCRIBE DETAIL delta.{quoted(self.path)}").first()
+        there = () if row is None else tuple(row["partitionColumns"])
+        if self.partition_by and there != self.partition_by:
+            wanted, is_by = (", ".join(names) or "nothing" for names in (self.partition_by, there))
+            raise SinkUnavailableError(f"{self.label}: the table there is partitioned by {is_by}, not by {wanted}")
 
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
         """Append the answers in one transaction, unless it was done before."""
@@ -76,4 +83,4 @@ def delta_sink(path: str | os.PathLike[str], *, partition_by: tuple[str, ...] = 
     """
     if not (is_a(path, str, os.PathLike) and is_filled_text(os.fspath(path))):
         raise InvalidNetworkError(f"a table of Delta Lake is a path or a URI, got {path!r}")
-    return DeltaSink(os.fspath(path), answer_columns(partition_by))
+    return DeltaSink(absolute_location(os.fspath(path)), answer_columns(partition_by))

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from streamshed.answering.table.answer_schema import answer_columns
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError
 from streamshed.network.words.given import is_a
-from streamshed.spark.checkpoint.storage import Storage, is_uri
+from streamshed.spark.checkpoint.storage import Storage, absolute_location, is_uri
 
 AnswerFunction = Callable[..., None]
 """A function of (answers, micro_batch_id), or of (answers, micro_batch_id, query_id)."""
@@ -234,7 +234,7 @@ def parquet_sink(path: str | os.PathLike[str], *, partition_by: tuple[str, ...] 
     """
     if not is_a(path, str, os.PathLike):
         raise InvalidNetworkError(f"a folder of answers is a path or a URI, got {path!r}")
-    return ParquetSink(os.fspath(path), answer_columns(partition_by))
+    return ParquetSink(absolute_location(os.fspath(path)), answer_columns(partition_by))
 
 
 def console_sink(rows: int = 40) -> ConsoleSink:

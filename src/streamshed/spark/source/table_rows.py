@@ -11,6 +11,7 @@ from streamshed.errors import SourceUnavailableError, near_miss
 from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.sql.expression import quoted
 from streamshed.network.words.columns import Column
+from streamshed.spark.checkpoint.storage import absolute_location
 from streamshed.spark.common.connector import DELTA
 
 
@@ -31,7 +32,7 @@ def table_rows(reader: DataFrameReader | DataStreamReader, source: DeltaSource) 
         if source.max_files_per_micro_batch is not None:
             reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
     try:
-        rows = reader.load(source.path)
+        rows = reader.load(absolute_location(source.path))
     except AnalysisException as error:
         refused = DELTA.refused(error, source.label)
         if refused is not error:

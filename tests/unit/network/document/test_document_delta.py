@@ -67,6 +67,9 @@ def test_each_problem_is_told_where_it_stands() -> None:
     )
     assert list(problems) == ["streams.fares.source.options"] * len(problems)
     assert "cannot be: a row would come with each change of it" in " ".join(problems.values())
+    for option in ("ignoreChanges", "ignoreFileDeletion"):
+        problems = problems_of(f'delta: fares, schema: "ts timestamp", options: {{{option}: true}}')
+        assert "rows that were changed would come again" in " ".join(problems.values())
     assert "is no table of Delta Lake" in problems_of(f"delta: {Path(__file__).parent}")["streams.fares.source.delta"]
     assert "is not on this machine: say its columns" in problems_of("delta: s3://b/t")["streams.fares.source.delta"]
     assert 'unknown column "ts"' in str(problems_of('delta: fares, schema: "at timestamp"'))
@@ -83,6 +86,8 @@ def test_columns_are_read_from_the_log(tmp_path: Path) -> None:
     (log / f"{2:020}.json").write_text('{"add": {"path": "x"}}\n')
     columns = source_of("delta: fares", tmp_path).columns
     assert [(column.name, column.type) for column in columns] == [("ts", "timestamp"), ("zone", "int")]
-    (log / f"{2:020}.json").write_text("{")
-    with pytest.raises(InvalidDocumentError, match=r"the log of the table .* cannot be read"):
-        source_of("delta: fares", tmp_path)
+    odd = json.dumps({"type": "struct", "fields": [{"name": "ts", "type": {"elementType": "timestamp"}}]})
+    for text in ("{", json.dumps({"metaData": {"schemaString": odd}})):
+        (log / f"{2:020}.json").write_text(text)
+        with pytest.raises(InvalidDocumentError, match=r"the log of the table .* cannot be read"):
+            source_of("delta: fares", tmp_path)

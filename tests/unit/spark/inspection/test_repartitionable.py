@@ -69,6 +69,14 @@ def with_a_damaged_note(checkpoint: Path) -> None:
     (checkpoint / CLOCK / "stopped.json").write_text("{")
 
 
+def test_so_is_the_first_micro_batch_of_all(checkpoint: Path) -> None:
+    without_note(checkpoint)
+    spark = checkpoint / CLOCK / "spark"
+    for file in [*(spark / "commits").iterdir(), *(spark / "offsets").glob("*[1-9]*")]:
+        file.unlink()
+    assert "micro-batch 0 was interrupted, and may have been answered in part: start" in refusal(checkpoint)
+
+
 @pytest.mark.parametrize("change", [without_note, with_a_note_of_more, with_a_damaged_note])
 def test_what_may_have_been_answered_in_part_is_refused(checkpoint: Path, change: Callable[[Path], None]) -> None:
     change(checkpoint)

@@ -10,14 +10,14 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.spark.budget import FOLDER, MOST, count_streams, note_all_starts
 from tests.spark.sessions import session_for_tests
+from tests.spark.trunks.together import TOGETHER, together_with
 from tests.thoroughness import is_thorough
 
 _HERE = Path(__file__).parent
-_WHOLE = ("tests/spark/trunks/drop/", "tests/spark/trunks/", "tests/spark/elastic/")
-"""What lies below the first of these that fits runs in one session: trunks without a cluster share a process."""
+_TRUNKS, _ELASTIC = "tests/spark/trunks/", "tests/spark/elastic/"
 
-_FIRST = ("tests/spark/trunks/", "tests/spark/elastic/", "tests/spark/batch/", "tests/spark/trunks/drop/")
-"""The longest comes first. Each session begins with two: what is third waits behind the first."""
+_FIRST = (*(f"{_TRUNKS}{trunks[0]}/" for trunks in TOGETHER), f"{_TRUNKS}drop/", _ELASTIC, "tests/spark/batch/")
+"""The longest come first, one in each session. Each begins with two: what is third waits behind the first."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,11 +28,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class SessionScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
-    """Lets all trunks run in one session, so the elastic course, and the tests of each file."""
+    """Lets trunks that share a process run in one session, so the elastic course, and the tests of each file."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return next(filter(file.startswith, _WHOLE), file)
+        return _scope_of(nodeid)
+
+
+def _scope_of(nodeid: str) -> str:
+    file = nodeid.partition("::")[0]
+    if file.startswith(_TRUNKS):
+        return f"{_TRUNKS}{together_with(_folder_in(_TRUNKS, file))[0]}/"
+    return _ELASTIC if file.startswith(_ELASTIC) else file
+
+
+def _folder_in(folder: str, file: str) -> str:
+    return file.removeprefix(folder).partition("/")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -53,7 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _turn(nodeid: str) -> int:
-    folder = max(filter(nodeid.startswith, _FIRST), key=len, default=None)
+    folder = next(filter(_scope_of(nodeid).startswith, _FIRST), None)
     return len(_FIRST) if folder is None else _FIRST.index(folder)
 
 

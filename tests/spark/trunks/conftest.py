@@ -11,19 +11,20 @@ from pyspark.sql import SparkSession
 from streamshed.spark.cluster.standalone_cluster import standalone_cluster
 from tests.spark.trunks.course import FAILED, go_on, go_on_elsewhere, kill_first
 from tests.spark.trunks.outcome import Outcome
+from tests.spark.trunks.together import together_with
 from tests.spark.trunks.trunk import Cast, prefix_of
 
 
 class Trunks:
     """The trunks of which scenarios were chosen; each is run when it is first asked for.
 
-    The first runs of all that need no cluster share a process, which is killed before any of them goes on.
+    The first runs of trunks that run together share a process, which is killed before any of them goes on.
     """
 
     def __init__(self, request: pytest.FixtureRequest, paths: pytest.TempPathFactory) -> None:
         self._request, self._paths = request, paths
         self._casts = self._chosen(request.session.items)
-        self._to_be_killed = [cast for cast in self._casts.values() if not cast.trunk.on_cluster]
+        self._killed: set[str] = set()
         self._failures: dict[str, Exception | None] = {}
 
     def _chosen(self, items: list[pytest.Item]) -> dict[str, Cast]:
@@ -54,7 +55,7 @@ class Trunks:
 
     def _run(self, cast: Cast) -> None:
         if not cast.trunk.on_cluster:
-            self._kill_all()
+            self._kill_with(cast)
             _refuse_failed(cast)
             spark: SparkSession = self._request.getfixturevalue("spark")
             go_on(cast, spark)
@@ -66,10 +67,14 @@ class Trunks:
             _refuse_failed(cast)
             go_on_elsewhere(cast, cluster.url)
 
-    def _kill_all(self) -> None:
-        casts, self._to_be_killed = self._to_be_killed, []
-        for cast in casts:
-            cast.prepare()
+    def _kill_with(self, cast: Cast) -> None:
+        """Have the first run of a trunk killed, with those of all that run together with it, unless they were."""
+        folder, _, name = cast.package.rpartition(".")
+        together = [f"{folder}.{trunk}" for trunk in together_with(name)]
+        casts = [self._casts[package] for package in together if package in self._casts.keys() - self._killed]
+        self._killed.update(together)
+        for each in casts:
+            each.prepare()
         if casts:
             kill_first(casts)
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from streamshed.spark.cluster.session import START_SETTINGS
+from streamshed.spark.cluster.session import LOCAL_SETTINGS, START_SETTINGS
 
 _ROOT = Path(__file__).parents[2]
-_FOR_MANY_MICRO_BATCHES = ("spark.sql.codegen.cache.maxEntries", "spark.sql.ui.retainedExecutions")
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m -XX:MetaspaceSize=700m"
 """Tests have few rows and much code: what Java would spend on making it faster, they would not get back.
 
@@ -20,6 +19,8 @@ With its first compiler alone, Java keeps 48 MB of code: once that is full, it i
 classes spares it collections, as room for new objects does. docs/decisions/ has the measurements (0017).
 """
 _ON_CLUSTER = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
     "spark.executor.cores": "1",
     "spark.executor.memory": "512m",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -42,15 +43,13 @@ def session_for_tests(master: str = "local[2]", options: Mapping[str, str] | Non
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = {
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "3g",
         "spark.driver.extraJavaOptions": f"{QUICK_JAVA} -Xmn1200m -Xms2500m",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
-        **{name: START_SETTINGS[name] for name in _FOR_MANY_MICRO_BATCHES},
-        **({} if master.startswith("local") else _ON_CLUSTER),
+        **START_SETTINGS,
+        **(LOCAL_SETTINGS if master.startswith("local") else _ON_CLUSTER),
         **(options or {}),
     }
     builder = SparkSession.builder.master(master).appName("streamshed tests")

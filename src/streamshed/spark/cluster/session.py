@@ -64,8 +64,6 @@ def require_java() -> None:
         raise JavaUnavailableError(f"{command} is Java {version}, which is too old. {advice}")
 
 
-_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-
 _IS_LINUX = sys.platform == "linux"
 
 START_SETTINGS: Mapping[str, str] = {
@@ -81,6 +79,14 @@ START_SETTINGS: Mapping[str, str] = {
     **({"spark.driver.defaultJavaOptions": "-Djdk.lang.Process.launchMechanism=VFORK"} if _IS_LINUX else {}),
 }
 """What a session can be given only at its start."""
+
+LOCAL_SETTINGS: Mapping[str, str] = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Else each Python worker imports pandas and streamshed by itself. A cluster's workers may get streamshed later.
+    "spark.python.daemon.module": "streamshed.spark.cluster.worker_daemon",
+}
+"""What a session in this process can be given beside `START_SETTINGS`."""
 
 _ON_CLUSTER = {
     # Else tasks wait three seconds each for the worker that has their state, while one that has just come is idle.
@@ -116,7 +122,7 @@ def local_session(
     builder = SparkSession.builder.master(master or f"local[{cores or '*'}]").appName(app_name)
     settings = {
         "spark.driver.memory": memory,
-        **(_LOOPBACK if master is None else _ON_CLUSTER),
+        **(LOCAL_SETTINGS if master is None else _ON_CLUSTER),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",

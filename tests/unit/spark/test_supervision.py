@@ -106,10 +106,10 @@ def test_a_fault_that_comes_again_before_a_micro_batch_is_the_same(monkeypatch: 
 
 def test_who_cannot_be_told_how_far_it_is_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
     starter, calls = Starter(None), []
-    starter.fail(NO_BROKER)
 
     def on_look(domains: Sequence[Any]) -> None:
         calls.append(len(domains))
+        starter.fail(NO_BROKER)
         raise BrokenPipeError("nobody reads")
 
     monkeypatch.setattr("streamshed.spark.supervision.FIRST_PAUSE_SECONDS", 0.0)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 import pytest
 
 from streamshed.spark import settled_query
 from streamshed.spark.settled_query import await_report, await_sources
 
+Said = TypeVar("Said")
 
-class Starting:
-    """A query that comes one step further whenever it is asked what it does, and stays at the last.
+
+class Query(Generic[Said]):
+    """A query that comes one step further whenever it is asked, and stays at the last.
 
     Args:
-        steps: What it says it does.
-        ends: Whether it is over when it has said all of them.
+        steps: What it says.
+        ends: Whether it is over when it has said all of it.
     """
 
-    def __init__(self, steps: list[str], *, ends: bool = False) -> None:
+    def __init__(self, steps: list[Said], *, ends: bool = False) -> None:
         self._steps, self._ends = steps, ends
         self.asked = 0
 
@@ -26,10 +28,17 @@ class Starting:
     def isActive(self) -> bool:  # noqa: N802 - Spark's name
         return not (self._ends and self.asked >= len(self._steps))
 
+    def next_step(self) -> Said:
+        self.asked += 1
+        return self._steps[min(self.asked, len(self._steps)) - 1]
+
+
+class Starting(Query[str]):
+    """Says what it does."""
+
     @property
     def status(self) -> dict[str, str]:
-        self.asked += 1
-        return {"message": self._steps[min(self.asked, len(self._steps)) - 1]}
+        return {"message": self.next_step()}
 
 
 INITIALIZING = ["Initializing StreamExecution", "Initializing sources"]
@@ -54,26 +63,12 @@ def test_sources_that_take_too_long_are_not_waited_for(monkeypatch: pytest.Monke
     assert query.asked > 2
 
 
-class Reporting:
-    """A query that reports micro-batches, one whenever it is asked, and stays at the last.
-
-    Args:
-        reported: Their numbers; None: there is none yet.
-        ends: Whether it is over when it has reported all of them.
-    """
-
-    def __init__(self, reported: list[int | None], *, ends: bool = False) -> None:
-        self._reported, self._ends = reported, ends
-        self.asked = 0
-
-    @property
-    def isActive(self) -> bool:  # noqa: N802 - Spark's name
-        return not (self._ends and self.asked >= len(self._reported))
+class Reporting(Query[int | None]):
+    """Says which micro-batch it has reported last; None: none yet."""
 
     @property
     def lastProgress(self) -> dict[str, int] | None:  # noqa: N802 - Spark's name
-        self.asked += 1
-        number = self._reported[min(self.asked, len(self._reported)) - 1]
+        number = self.next_step()
         return None if number is None else {"batchId": number}
 
 

@@ -13,7 +13,10 @@ from tests.spark.trunks.time.steps import STEP_SECONDS, STEPS
 from tests.spark.trunks.time.texts import SCHEMA, TIMED, write_lines
 
 YEAR_SECONDS = 366 * 86_400.0
-READABLE_FROM, ROWS_PER_STEP = 2, 20
+READABLE_FROM, ROWS_PER_STEP = 4, 20
+"""A run that goes on after the kill works on two micro-batches before: for longer than a short window and the delay."""
+
+SHORT_WINDOW_SECONDS = 0.5
 CLOCK = "history"
 
 
@@ -47,5 +50,5 @@ HISTORY = Input(
     write=write_lines,
     format=FileFormat.JSON,
     schema=SCHEMA,
-    settings={**TIMED, "idle_after": "1 second", "clock": CLOCK},
+    settings={**TIMED, "idle_after": "100 ms", "clock": CLOCK},
 )

@@ -38,7 +38,7 @@ SCENARIO = Scenario(
             write=write_lines,
             format=FileFormat.JSON,
             schema=SCHEMA,
-            settings={**TIMED, "idle_after": "1 second"},
+            settings={**TIMED, "idle_after": "100 ms"},
         ),
     ),
 )

@@ -33,7 +33,7 @@ SCENARIO = Scenario(
             name="silent",
             steps=list,
             schema="ts timestamp, v bigint",
-            settings={**TIMED, "idle_after": "1 second"},
+            settings={**TIMED, "idle_after": "100 ms"},
         ),
     ),
 )

@@ -22,7 +22,7 @@ from tests.spark.trunks.checks import check_unreadable_rows_are_counted
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting
 from tests.spark.trunks.time.events import ROWS_PER_STEP as EVENTS_PER_STEP
-from tests.spark.trunks.time.history import CLOCK, READABLE_FROM, ROWS_PER_STEP, YEAR_SECONDS
+from tests.spark.trunks.time.history import CLOCK, READABLE_FROM, ROWS_PER_STEP, SHORT_WINDOW_SECONDS, YEAR_SECONDS
 from tests.spark.trunks.time.steps import STEP_SECONDS, STEPS, in_course
 from tests.spark.trunks.time.texts import NO_TIME
 
@@ -32,7 +32,7 @@ def _queries(setting: Setting) -> Iterable[Query]:
     return [
         now.window("10 seconds").agg(n="count(*)").query("now"),
         then.window("10 seconds").agg(n="count(*)").query("then"),
-        then.window("2 seconds").agg(n="count(*)").query("short"),
+        then.window(f"{SHORT_WINDOW_SECONDS} seconds").agg(n="count(*)").query("short"),
     ]
 
 
@@ -71,9 +71,9 @@ def test_a_stream_that_was_never_readable_is_reported(outcome: Outcome) -> None:
 def test_it_is_answered_once_rows_can_be_read(outcome: Outcome) -> None:
     since = _past(READABLE_FROM * STEP_SECONDS)
     counts = outcome.values("short", "n")
-    assert min(counts) >= at(since - 2)
+    assert min(counts) >= at(since - SHORT_WINDOW_SECONDS)
     assert {start: n for start, n in counts.items() if n} == {
-        at(since + second): 4.0 for second in range(0, (STEPS - READABLE_FROM) * STEP_SECONDS, 2)
+        at(since + row * SHORT_WINDOW_SECONDS): 1.0 for row in range((STEPS - READABLE_FROM) * ROWS_PER_STEP)
     }
     first_readable = outcome.readers("then", CLOCK)[READABLE_FROM]
     assert min(row.micro_batch_id for row in outcome.rows("short")) >= first_readable

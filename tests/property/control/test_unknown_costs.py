@@ -74,6 +74,13 @@ def sheddable_of_truth(world: World, done: SimulatedMicroBatch) -> float:
     return (plan.unshed_seconds - plan.unsheddable_seconds) / true_seconds
 
 
+def put_down_to_rows(world: World) -> float:
+    """What calm rows seem to take, of what they take, if a larger fixed cost than the prior's is put down to them."""
+    fixed_seconds = world.fixed_share * world.budget_seconds
+    calm_row_seconds = world.calm * world.budget_seconds - fixed_seconds
+    return 1 + max(0.0, fixed_seconds - PRIOR.fixed_seconds) / calm_row_seconds
+
+
 @examples(100)
 @given(worlds(), st.just(0.0) | st.floats(0, 0.5), st.floats(0, 0.05), st.integers(0, 1000))
 def test_delay_is_within_its_goal_from_the_third_overloaded_on(
@@ -86,9 +93,12 @@ def test_delay_is_within_its_goal_from_the_third_overloaded_on(
 @examples(100)
 @given(worlds(), st.just(0.0) | st.floats(0, 0.5))
 def test_what_can_be_shed_is_known_by_the_second_overloaded(world: World, unsteady: float) -> None:
-    """Where the first is kept whole it tells; where some of it is shed already, less is known, and less is needed."""
+    """Where the first is kept whole it tells, but for the share of reading, which shows once something is shed.
+
+    Where some of it is shed already, less is known, and less is needed.
+    """
     first, second = overloaded(world, unsteady=unsteady)[:2]
-    least, most = (0.5, 2.0) if first.decision.shedding else (0.7, 1.3)
+    least, most = (0.5, 2.0 * put_down_to_rows(world)) if first.decision.shedding else (0.7, 1.4)
     assert least <= sheddable_of_truth(world, second) <= most
 
 

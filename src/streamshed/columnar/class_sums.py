@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,14 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from streamshed.answering.table.group_key import ESCAPE, ESCAPED_SEPARATOR, NULL, SEPARATOR
 from streamshed.columnar.column_work import ColumnClass
 from streamshed.columnar.expressions.compiled import ColumnExpression
+from streamshed.columnar.group_keys import key_codes, written_keys
 from streamshed.columnar.line import Line
 from streamshed.joins.model.arrays import Booleans, Ints
 from streamshed.joins.sums.groups import grouped, slice_starts
 from streamshed.joins.sums.summed_class import Edge
-from streamshed.joins.sums.value_sums import NO_SUMS, Counted, RowValues, as_wholes, no_sums, sums_of_values
+from streamshed.joins.sums.value_sums import NO_SUMS, Counted, RowValues, no_sums, sums_of_values
 
 CLASS_SUMS = pa.schema(
     [
@@ -106,7 +105,7 @@ def class_sums(
         return CLASS_SUMS.empty_table()
     numbers, starts = slices.numbered(column_class.edges)
     keys = [_key(column_class, expression, line, masks) for expression in expressions.keys]
-    parts = [numbers, masks.astype(np.int64), *[_codes(key) for key in keys]]
+    parts = [numbers, masks.astype(np.int64), *[key_codes(key) for key in keys]]
     groups, places = grouped(parts if wanted is None else [part[wanted] for part in parts])
     if wanted is not None:
         places = wanted[places]
@@ -115,7 +114,7 @@ def class_sums(
         "instant": pa.array(starts[numbers[places]]),
         "class_id": pa.array(np.full(len(places), column_class.class_id, np.int64)),
         "mask": pa.array(masks[places].astype(np.int64)),
-        **_written_keys([key.take(pa.array(places)) for key in keys], len(places)),
+        **written_keys([key.take(pa.array(places)) for key in keys], len(places)),
         "rows": pa.array(counted.row_counts),
         **_values(column_class, expressions.value, line, masks, counted, is_sampled=is_sampled),
     }
@@ -156,11 +155,6 @@ def _key(
     return pc.if_else(pa.array(has_key), key, pa.scalar(None, key.type))
 
 
-def _codes(key: pa.Array) -> Ints:
-    encoded = key if pa.types.is_dictionary(key.type) else pc.dictionary_encode(key, null_encoding="encode")
-    return np.asarray(encoded.indices, np.int64)
-
-
 def _values(
     column_class: ColumnClass,
     expression: ColumnExpression | None,
@@ -176,25 +170,3 @@ def _values(
     values = RowValues.of(line.value(expression, needs_value), column_class.form)
     extremes = column_class.has_extremes or (is_sampled and column_class.has_means)
     return sums_of_values(values, counted.where(needs_value), extremes=extremes, powers=is_sampled)
-
-
-def _written_keys(keys: Sequence[pa.Array], count: int) -> Mapping[str, pa.Array]:
-    """The key of groups as state holds it: of one number, of text, of several texts, or of none."""
-    if not keys:
-        return {"key_long": pa.array(np.zeros(count, np.int64)), "key_text": pa.nulls(count, pa.string())}
-    if len(keys) > 1:
-        joined = pc.binary_join_element_wise(*map(_escaped, keys), SEPARATOR)
-        return {"key_long": pa.nulls(count, pa.int64()), "key_text": joined}
-    if pa.types.is_string(keys[0].type):
-        return {"key_long": pa.nulls(count, pa.int64()), "key_text": keys[0]}
-    missing = np.asarray(keys[0].is_null())
-    return {"key_long": pa.array(as_wholes(keys[0]), mask=missing), "key_text": pa.nulls(count, pa.string())}
-
-
-def _escaped(key: pa.Array) -> pa.Array:
-    """One of several keys as text."""
-    if pa.types.is_string(key.type):
-        text = pc.replace_substring(pc.replace_substring(key, "\\", ESCAPE), SEPARATOR, ESCAPED_SEPARATOR)
-    else:
-        text = pa.array(as_wholes(key), mask=np.asarray(key.is_null())).cast(pa.string())
-    return pc.fill_null(text, NULL)

@@ -75,6 +75,7 @@ class ColumnWork:
         instructions: The straight line.
         relation_types: By lookup (`Match.matched`), the types of the relation's columns.
         classes: The sharing classes.
+        cohort_keys: What queries group by whose windows may be dropped by group.
         dialect: The settings of the session.
     """
 
@@ -85,6 +86,7 @@ class ColumnWork:
     instructions: tuple[Instruction, ...]
     relation_types: Mapping[str, Mapping[str, pa.DataType]]
     classes: tuple[ColumnClass, ...]
+    cohort_keys: tuple[tuple[str, ...], ...]
     dialect: Dialect
 
     def texts(self) -> JsonTexts | None:
@@ -140,6 +142,7 @@ def column_work(
             one.matched: _relation_types(one, relations) for one in work.program.instructions if isinstance(one, Match)
         },
         classes=(),
+        cohort_keys=work.cohort_keys if drops else (),
         dialect=dialect,
     )
     types = line_types(columns)

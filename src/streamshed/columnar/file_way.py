@@ -52,7 +52,5 @@ def check_files(work: StreamWork, *, samples: bool, drops: bool) -> None:
     for name in stream.identity.columns if samples else ():
         if types.get(name.lower()) not in _HASHED:
             raise Untranslatable(f'the column "{name}", which identifies a row, is hashed by Spark')
-    if drops and work.cohort_keys:
-        raise Untranslatable("windows may be dropped by group")
     if drops and not (stream.is_numbered or stream.attribute.column):
         raise Untranslatable("windows may be dropped by a time that is computed")

@@ -10,6 +10,7 @@ import pyarrow as pa
 from streamshed.columnar.class_sums import CLASS_SUMS, ClassExpressions, Slices, class_sums
 from streamshed.columnar.column_work import ColumnWork, line_types
 from streamshed.columnar.expressions.compiled import ColumnExpression, compiled
+from streamshed.columnar.group_cohorts import CohortKeys
 from streamshed.columnar.key_index import KeyIndex
 from streamshed.columnar.line import Line, words
 from streamshed.joins.model.arrays import Booleans, Ints
@@ -21,6 +22,9 @@ from streamshed.sharing.probes import PROBED
 
 class ColumnKernel:
     """Computes what rows add to slices; made once for many micro-batches.
+
+    Attributes:
+        cohort_keys: `ColumnWork.cohort_keys`, compiled.
 
     Args:
         work: What is done with the rows.
@@ -48,6 +52,7 @@ class ColumnKernel:
             )
             for one in work.classes
         ]
+        self.cohort_keys = tuple(CohortKeys(tuple(map(expression, keys))) for keys in work.cohort_keys)
 
     def instants(self, columns: Mapping[str, pa.Array], rows: int) -> tuple[Ints, Booleans]:
         """Return the instants of rows, microseconds, and which rows have one.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from streamshed.joins.model.arrays import Ints
@@ -19,6 +20,8 @@ _FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH = (
 _SEED = 42
 _STRIPE = 32
 """Bytes that are mixed at once, in four lanes."""
+_LOOKED_AT = 1024
+"""So many values tell whether many are alike."""
 
 
 def xxhash64(numbers: Ints) -> Ints:
@@ -44,10 +47,26 @@ def hash_of_row(columns: Sequence[pa.Array | pa.Scalar], rows: int) -> Ints:
     with np.errstate(over="ignore"):
         for column in columns:
             values = pa.repeat(column, len(seeds)) if isinstance(column, pa.Scalar) else column
-            seeds = np.broadcast_to(seeds, len(values))
-            mixed = _mixed(values, seeds)
-            seeds = np.where(np.asarray(values.is_null()), seeds, mixed) if values.null_count else mixed
+            seeds = _of_few(values, seeds) if len(seeds) == 1 and _are_few(values) else _of_all(values, seeds)
     return np.array(np.broadcast_to(seeds, rows)).view(np.int64)
+
+
+def _are_few(values: pa.Array) -> bool:
+    """Whether so many values are alike that it pays to hash each only once."""
+    first = values.slice(0, _LOOKED_AT)
+    return len(values) > _LOOKED_AT and len(first.unique()) < len(first) // 4
+
+
+def _of_few(values: pa.Array, seed: _Bits) -> _Bits:
+    encoded = pc.dictionary_encode(values, null_encoding="encode")
+    hashed: _Bits = _of_all(encoded.dictionary, seed)[np.asarray(encoded.indices)]
+    return hashed
+
+
+def _of_all(values: pa.Array, seeds: _Bits) -> _Bits:
+    seeds = np.broadcast_to(seeds, len(values))
+    mixed = _mixed(values, seeds)
+    return np.where(np.asarray(values.is_null()), seeds, mixed) if values.null_count else mixed
 
 
 def _mixed(values: pa.Array, seeds: _Bits) -> _Bits:

@@ -22,6 +22,7 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream, stream
+from streamshed.network.terms.cohorts import COHORTS
 from streamshed.sharing.gating import LEVELS
 from streamshed.spark import answers
 from streamshed.spark.admit.sampled_rows import Admission
@@ -113,22 +114,32 @@ def test_spark_reads_no_column_of_these_files(spark: SparkSession, path: Path) -
 
 
 def _sheds(work: CompiledStream) -> Mapping[str, tuple[Any, Any]]:
-    """By name, what rows pass by their levels, and what is done with them by their times."""
+    """By name, what rows pass by their levels, and what is done with them by their places."""
     draw = random.Random(3)
     words = len(work.work.classes) + 1
     by_level = [[[draw.randrange(4) for _ in range(words)] for _ in range(LEVELS)]]
     base, slots = int(START.timestamp() * 1e6) + 1_000_000, 4
-    of_slots = [[draw.choice([-1, 0, 1, 2]) for _ in range(words)] for _ in range(slots)]
-    retained = (base, 2_000_000, of_slots, [0.0, 1.0, 0.3, 0.0])
+    places = slots * (len(work.work.cohort_keys) * COHORTS or 1)
+    of_places = [[draw.choice([-1, 0, 1, 2]) for _ in range(words)] for _ in range(places)]
+    retained = (base, 2_000_000, of_places, ([0.0, 1.0, 0.3, 0.0] * places)[:places])
     return {"sample": (by_level, None), "windows": (None, retained), "both": (by_level, retained)}
 
 
+@pytest.mark.parametrize("gaps_by", ["window", "group"])
 @pytest.mark.parametrize("shed", ["sample", "windows", "both"])
-def test_the_same_rows_are_kept_and_pass_the_same(spark: SparkSession, path: Path, shed: str) -> None:
+def test_the_same_rows_are_kept_and_pass_the_same(spark: SparkSession, path: Path, shed: str, gaps_by: GapsBy) -> None:
     packets = _packets(path)
     queries = tuple(
-        packets.filter(condition).window("2 seconds").by("id").agg(n="count(*)").query(name, mode="subset", max_gap=5)
-        for name, condition in (("small", "size < 900"), ("large", "size > 500"))
+        packets.filter(condition)
+        .window("2 seconds")
+        .by(**keys)
+        .agg(n="count(*)")
+        .query(name, mode="subset", max_gap=5, gaps_by=gaps_by)
+        for name, condition, keys in (
+            ("small", "size < 900", {"id": "id"}),
+            ("large", "size > 500", {"at_once": "host", "its": "CAST(id AS STRING)"}),
+            ("any", "size > 20", {"its": "CAST(id AS STRING)"}),
+        )
     )
     sampled = packets.window("2 seconds").by("id").agg(n="count(*)").query("sampled")
     asked = network(*queries, sampled).queries
@@ -143,7 +154,7 @@ def test_the_same_rows_are_kept_and_pass_the_same(spark: SparkSession, path: Pat
         compiled = _compiled(session, asked, Admission(plan))
         assert (compiled.row_by_row is None) == (session.conf.get(ROW_BY_ROW) == "false")
         kept.append(_passing(compiled))
-    assert 1000 < len(kept[0]) < 3 * ROWS
+    assert 1000 < len(kept[0]) < 4 * ROWS
     assert kept[0] == kept[1]
 
 
@@ -155,11 +166,11 @@ def _gating(spark: SparkSession, queries: tuple[Query, ...]) -> Any:
     return _compiled(spark, queries, Admission()).work.gating
 
 
-def _passing(compiled: CompiledStream) -> set[tuple[int, int, int]]:
+def _passing(compiled: CompiledStream) -> set[tuple[Any, ...]]:
     """Class, mask and identity of all rows that pass anything."""
     rows = compiled.rows(StateLayout())
     rows = rows.selectExpr("explode(entries) AS entry").select("entry.*") if "entries" in rows.columns else rows
-    passing = rows.where("mask <> 0").select("class_id", "mask", "key_long").toArrow().to_pylist()
+    passing = rows.where("mask <> 0").select("class_id", "mask", "key_long", "key_text").toArrow().to_pylist()
     return {tuple(row.values()) for row in passing}
 
 

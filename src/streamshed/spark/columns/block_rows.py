@@ -18,7 +18,7 @@ import pyarrow as pa
 from streamshed.columnar.file_rows import FileRows, RowRun
 from streamshed.columnar.spark_hash import hash_of_row
 from streamshed.joins.model.arrays import Ints
-from streamshed.spark.columns.row_admission import Admitted, RowPlan, admitted
+from streamshed.spark.columns.row_admission import Admitted, RowPlaces, RowPlan, Words, admitted
 from streamshed.spark.columns.taking import Taking
 from streamshed.spark.common.internal_names import (
     FILE_PATH,
@@ -59,6 +59,7 @@ class BlockRows:
         schema: Of the rows, as `taking` expects them.
         types: Of the columns that the source delivers, by name.
         instant_columns: Those of them that tell when a row is.
+        cohort_columns: Those that tell to which groups it belongs whose windows may be dropped by group.
         identity: Those that identify a row; empty: its file and number do.
         salt: Of its hash.
         whole_words: What a row passes while nothing is shed, where windows may be dropped.
@@ -68,6 +69,7 @@ class BlockRows:
     schema: pa.Schema
     types: Mapping[str, pa.DataType]
     instant_columns: tuple[str, ...]
+    cohort_columns: tuple[str, ...]
     identity: tuple[str, ...]
     salt: str
     whole_words: tuple[int, ...]
@@ -101,30 +103,45 @@ class BlockRows:
         """The rows of a run that are admitted. Where none is, the columns that do not decide it are not read."""
         deciding = _columns(file, run, self._deciding(plan), stretch)
         decided = self._decided(deciding, run, stretch, plan)
-        if decided.rows is not None and not decided.rows.any():
+        if decided.rows is not None and not len(decided.rows):
             return
         for part in file.parts(run, [name for name in self.types if name not in {*deciding, *stretch.constants}]):
             begin = part.start - run.start
+            there = {**part.columns, **{name: column.slice(begin, part.rows) for name, column in deciding.items()}}
+            chosen = decided.within(begin, begin + part.rows)
+            numbers = np.arange(part.start, part.start + part.rows)
+            if chosen.rows is not None:
+                taken = pa.array(chosen.rows)
+                there = {name: column.take(taken) for name, column in there.items()}
+                numbers = numbers[chosen.rows]
             columns = {
-                **part.columns,
-                **{name: pa.repeat(value, part.rows) for name, value in stretch.constants.items()},
-                **{name: column.slice(begin, part.rows) for name, column in deciding.items()},
-                FILE_PATH: pa.repeat(stretch.path, part.rows),
-                FILE_ROW: pa.array(np.arange(part.start, part.start + part.rows)),
-                **self._plan_columns(plan, decided, slice(begin, begin + part.rows)),
+                **there,
+                **{name: pa.repeat(value, len(numbers)) for name, value in stretch.constants.items()},
+                FILE_PATH: pa.repeat(stretch.path, len(numbers)),
+                FILE_ROW: pa.array(numbers),
+                **self._plan_columns(plan, chosen.words, len(numbers)),
             }
-            rows = pa.RecordBatch.from_arrays([columns[field.name] for field in self.schema], schema=self.schema)
-            yield rows if decided.rows is None else rows.filter(pa.array(decided.rows[begin : begin + part.rows]))
+            yield pa.RecordBatch.from_arrays([columns[field.name] for field in self.schema], schema=self.schema)
 
     def _deciding(self, plan: RowPlan) -> Sequence[str]:
-        names = self.identity if plan.is_drawn else ()
-        return tuple(dict.fromkeys([*names, *(self.instant_columns if plan.retention is not None else ())]))
+        drawn = self.identity if plan.is_drawn else ()
+        placed = (*self.instant_columns, *self.cohort_columns) if plan.retention is not None else ()
+        return tuple(dict.fromkeys([*drawn, *placed]))
 
     def _decided(self, deciding: Mapping[str, pa.Array], run: RowRun, stretch: Stretch, plan: RowPlan) -> Admitted:
         rows = run.stop - run.start
         hashes = self._hashes(deciding, run, stretch) if plan.is_drawn else None
-        instants = self.taking.kernel.instants(deciding, rows) if plan.retention is not None else None
-        return admitted(plan, hashes, instants)
+        return admitted(plan, hashes, None if plan.retention is None else self._places(deciding, rows))
+
+    def _places(self, deciding: Mapping[str, pa.Array], rows: int) -> RowPlaces:
+        kernel = self.taking.kernel
+        instants, are_known = kernel.instants(deciding, rows)
+        cohorts = []
+        for keys in kernel.cohort_keys:
+            of_set, are_sure = keys.cohorts(deciding, rows)
+            cohorts.append(of_set)
+            are_known = are_known & are_sure
+        return RowPlaces(instants, are_known, tuple(cohorts))
 
     def _hashes(self, deciding: Mapping[str, pa.Array], run: RowRun, stretch: Stretch) -> Ints:
         """Of what identifies rows, as `row_hash` says it."""
@@ -133,9 +150,8 @@ class BlockRows:
             identity = [pa.scalar(stretch.path), pa.array(np.arange(run.start, run.stop))]
         return hash_of_row([pa.scalar(self.salt), *identity], run.stop - run.start)
 
-    def _plan_columns(self, plan: RowPlan, decided: Admitted, part: slice) -> dict[str, pa.Array]:
+    def _plan_columns(self, plan: RowPlan, words: Words | None, rows: int) -> dict[str, pa.Array]:
         """What rows are told, and what they pass."""
-        rows = part.stop - part.start
         plan_values: dict[str, Any] = {
             NOW: pa.scalar(plan.now, pa.int64()),
             SAMPLING_CODES: pa.scalar(plan.codes, pa.string()),
@@ -144,10 +160,10 @@ class BlockRows:
         if PASSES not in self.schema.names:
             return columns
         kind = self.schema.field(PASSES).type
-        if decided.words is None:
+        if words is None:
             return columns | {PASSES: pa.nulls(rows, kind)}
-        words = [pa.array(word) for word in np.ascontiguousarray(decided.words[part].T)]
-        return columns | {PASSES: pa.StructArray.from_arrays(words, fields=list(kind))}
+        arrays = [pa.array(word) for word in np.ascontiguousarray(words.T)]
+        return columns | {PASSES: pa.StructArray.from_arrays(arrays, fields=list(kind))}
 
 
 def stretches(firsts: pa.RecordBatch) -> Iterator[Stretch]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from streamshed.columnar.spark_hash import xxhash64
 from streamshed.joins.model.arrays import Booleans, Floats, Ints
+from streamshed.network.terms.cohorts import COHORTS
 from streamshed.planning.tree.quantization import STEPS_PER_DECADE
 from streamshed.planning.window_drop.track.retention import MOST_SLOTS
 from streamshed.sharing.gating import LEVELS
@@ -33,15 +34,30 @@ Words = NDArray[np.int64]
 """Of rows, what each passes. Shape (rows, words)."""
 
 
+@dataclass(frozen=True, eq=False)
+class RowPlaces:
+    """What tells where rows are.
+
+    Attributes:
+        instants: When they are, microseconds.
+        are_known: Which rows are known to be there; of the others, all is done.
+        cohorts: The cohorts of their groups, by set of keys; empty: no gaps are by group.
+    """
+
+    instants: Ints
+    are_known: Booleans
+    cohorts: tuple[Ints, ...] = ()
+
+
 @dataclass(frozen=True)
 class Retention:
-    """What is done with rows by their times, see `RetainedRows`.
+    """What is done with rows by their places, see `RetainedRows`.
 
     Attributes:
         base: When the first slot starts, microseconds.
         step: How long slots are, microseconds.
-        words: By slot, what a row there may pass at most; behind the last one, everything.
-        sampling_rates: By slot, with which probability a row is kept at all; behind the last one, 1.
+        words: By place, what a row there may pass at most; behind the last one, everything.
+        sampling_rates: By place, with which probability a row is kept at all; behind the last one, 1.
     """
 
     base: int
@@ -60,9 +76,14 @@ class Retention:
             np.array([*plan_values[RETAINED_RATES], 1.0]),
         )
 
-    def slots(self, instants: Ints) -> Ints:
-        """Return the slots of instants, microseconds; that behind the last one too."""
-        return np.minimum(np.minimum((instants - self.base) // self.step, MOST_SLOTS), len(self.words) - 1)
+    def places(self, rows: RowPlaces) -> list[Ints]:
+        """Return the places of rows, one for each set of keys, see `RetainedRows`; the last one, where all is done."""
+        last = len(self.words) - 1
+        slots = np.minimum((rows.instants - self.base) // self.step, MOST_SLOTS)
+        is_decided = rows.are_known & (slots >= 0)
+        starts = slots * (len(rows.cohorts) * COHORTS or 1)
+        places = [starts + number * COHORTS + cohorts for number, cohorts in enumerate(rows.cohorts)] or [starts]
+        return [np.where(is_decided, np.minimum(of_set, last), last) for of_set in places]
 
 
 @dataclass(frozen=True)
@@ -75,7 +96,7 @@ class RowPlan:
         sampling_rate: Probability with which rows are kept.
         first_level: The least level of one that is.
         by_level: By level, what rows pass; None: everything.
-        retention: What is done with them by their times; None: nothing.
+        retention: What is done with them by their places; None: nothing.
         whole_words: What a row passes while nothing is shed.
     """
 
@@ -115,31 +136,52 @@ class Admitted:
     """What becomes of rows.
 
     Attributes:
-        rows: True for those that are admitted; None: all are.
-        words: What each row passes, of those that are not admitted anything; None: everything.
+        rows: The numbers of those that are admitted, in order; None: all are.
+        words: What each of these passes; None: everything.
     """
 
-    rows: Booleans | None = None
+    rows: Ints | None = None
     words: Words | None = None
 
+    def within(self, start: int, stop: int) -> Self:
+        """Return what becomes of some neighboring rows, whose numbers are counted from the first of them."""
+        if self.rows is None:
+            return type(self)(None, None if self.words is None else self.words[start:stop])
+        first, last = np.searchsorted(self.rows, [start, stop])
+        return type(self)(self.rows[first:last] - start, None if self.words is None else self.words[first:last])
 
-def admitted(plan: RowPlan, hashes: Ints | None, instants: tuple[Ints, Booleans] | None) -> Admitted:
+
+def admitted(plan: RowPlan, hashes: Ints | None, places: RowPlaces | None) -> Admitted:
     """Return which rows are admitted.
 
     Args:
         plan: What they are told.
         hashes: Of what identifies them, see `row_hash`; None: nothing `is_drawn`.
-        instants: When they are, microseconds, and which are at any time; None: the plan has no `Retention`.
+        places: Where they are; None: the plan has no `Retention`.
     """
-    rows, words = None, None
     u = None if hashes is None else (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * UNIT
-    if u is not None and plan.sampling_rate < 1:
-        rows = u < plan.sampling_rate
-    if u is not None and plan.by_level is not None:
-        words = plan.by_level[_levels(u, plan.first_level)]
-    if plan.retention is None or instants is None:
-        return Admitted(rows, words)
-    return _retained(plan, plan.retention, Admitted(rows, words), u, instants)
+    stays = u < plan.sampling_rate if u is not None and plan.sampling_rate < 1 else None
+    of_sets: list[Ints] = []
+    if plan.retention is not None and places is not None:
+        of_sets = plan.retention.places(places)
+        needed = _are_needed(plan.retention, of_sets, u, places.instants)
+        stays = needed if stays is None else stays & needed
+    rows = None if stays is None else np.flatnonzero(stays)
+    if rows is not None:
+        u = None if u is None else u[rows]
+        of_sets = [of_set[rows] for of_set in of_sets]
+    words = None if u is None or plan.by_level is None else plan.by_level[_levels(u, plan.first_level)]
+    if plan.retention is not None and of_sets:
+        whole = plan.whole_words if words is None else words
+        words = whole & np.bitwise_or.reduce([plan.retention.words[of_set] for of_set in of_sets])
+    return Admitted(rows, words)
+
+
+def _are_needed(retention: Retention, of_sets: Sequence[Ints], u: Floats | None, instants: Ints) -> Booleans:
+    """Which rows a kept window needs, or a sample may hold, or show how far the stream has come."""
+    sampling_rates = np.maximum.reduce([retention.sampling_rates[of_set] for of_set in of_sets])
+    needed = sampling_rates >= 1 if u is None else (sampling_rates >= 1) | (u < sampling_rates)
+    return np.asarray(needed | (xxhash64(instants) & (SHOWN_ONE_IN - 1) == 0))
 
 
 def _levels(u: Floats, first_level: int) -> Ints:
@@ -147,19 +189,3 @@ def _levels(u: Floats, first_level: int) -> Ints:
     with np.errstate(divide="ignore"):
         codes = np.floor(np.log10(u) * -float(STEPS_PER_DECADE))
     return np.clip(codes, first_level, LEVELS - 1).astype(np.int64)
-
-
-def _retained(
-    plan: RowPlan, retention: Retention, sample: Admitted, u: Floats | None, instants: tuple[Ints, Booleans]
-) -> Admitted:
-    """Let rows leave that no kept window needs and no sample holds; see `sampled_rows`."""
-    times, has_time = instants
-    is_decided = has_time & (times >= retention.base)
-    slots = retention.slots(np.where(is_decided, times, retention.base))
-    sampling_rates = retention.sampling_rates[slots]
-    stays = (sampling_rates >= 1) | (xxhash64(times) & (SHOWN_ONE_IN - 1) == 0) | ~is_decided
-    if u is not None:
-        stays |= u < sampling_rates
-    words = plan.whole_words if sample.words is None else sample.words
-    words = np.where(is_decided[:, None], words & retention.words[slots], words)
-    return Admitted(stays if sample.rows is None else stays & sample.rows, words)

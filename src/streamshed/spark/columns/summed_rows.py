@@ -135,11 +135,13 @@ class ColumnWay:
         delivered = {column.name.lower() for column in self.stream.schema}
         types = {field.name: field.type for field in schema if field.name.lower() in delivered}
         instant_columns = self.stream.attribute.expression.columns if self.admission.whole_words else ()
+        cohort_columns = frozenset[str]().union(*(keys.columns for keys in taking.kernel.cohort_keys))
         return BlockRows(
             taking=taking,
             schema=schema,
             types=types,
             instant_columns=_as_named(instant_columns, types),
+            cohort_columns=_as_named(sorted(cohort_columns), types),
             identity=_as_named(self.stream.identity.columns if self.admission.samples else (), types),
             salt=self.stream.name,
             whole_words=self.admission.whole_words,

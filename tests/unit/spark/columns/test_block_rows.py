@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamshed.columnar.file_rows import MOST_ROWS
+from streamshed.columnar.spark_hash import hash_of_row
 from streamshed.errors import SourceMismatchError
 from streamshed.spark.columns.block_rows import BLOCK_ROWS, BlockRows
 from streamshed.spark.common.internal_names import (
@@ -59,6 +62,7 @@ def _read(path: Path, names: Iterable[str], firsts: Iterable[int], **told: Any) 
         schema=pa.schema([field for field in SCHEMA if field.name in {*names} or field.name.startswith("__")]),
         types={name: SCHEMA.field(name).type for name in names},
         instant_columns=(),
+        cohort_columns=(),
         identity=("id",),
         salt="rows",
         whole_words=(),
@@ -94,3 +98,15 @@ def test_a_sample_is_nested_in_a_larger_one(path: Path) -> None:
     assert sampled[0] < sampled[1] < sampled[2] == set(range(BLOCK_ROWS))
     assert len(sampled[0]) == pytest.approx(0.1 * BLOCK_ROWS, rel=0.05)
     assert len(sampled[1]) == pytest.approx(0.3 * BLOCK_ROWS, rel=0.03)
+
+
+def test_a_row_group_that_is_read_in_parts_is_sampled_as_a_whole(tmp_path: Path) -> None:
+    ids = np.arange(2 * MOST_ROWS + 1000)
+    path = tmp_path / "0.parquet"
+    pq.write_table(pa.table({"id": ids}), path, row_group_size=len(ids))
+    firsts = range(0, len(ids), BLOCK_ROWS)
+    table = _read(path, ["id"], firsts, **{SAMPLING_RATE: 0.2})
+    hashes = hash_of_row([pa.scalar("rows"), pa.array(ids)], len(ids)).view(np.uint64) >> np.uint64(11)
+    expected = ids[hashes < 0.2 * 2**53]
+    assert table["id"].to_pylist() == expected.tolist() == table[FILE_ROW].to_pylist()
+    assert {*expected // MOST_ROWS} == {0, 1, 2}

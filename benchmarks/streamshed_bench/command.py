@@ -34,9 +34,11 @@ class BenchmarkName(click.ParamType[str]):
 @click.command(short_help="Run a benchmark and write its figures and a picture.")
 @click.argument("name", type=BenchmarkName())
 @click.option("--quick", is_flag=True, help="End within three minutes on two cores; the result says what is left out.")
-@click.option("--trace", type=click.Path(path_type=Path), help="A Parquet file of packets to replay.")
+@click.option(
+    "--trace", type=click.Path(path_type=Path), help="A Parquet file of packets, or the folder of recorded streams."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Equal seeds, equal inputs.")
-@click.option("--cluster", is_flag=True, help="Let executors of a cluster on this machine do the work (burst only).")
+@click.option("--cluster", is_flag=True, help="`burst` only: a standalone cluster on loopback does the work.")
 @click.option(
     "--json",
     "file",
@@ -45,7 +47,10 @@ class BenchmarkName(click.ParamType[str]):
     help="Where the result goes; the picture goes beside it, as .png.",
 )
 def bench(*, name: str, quick: bool, trace: Path | None, seed: int, cluster: bool, file: Path) -> None:
-    """Run the benchmark NAME, such as throughput, overhead, burst, accuracy or coverage; see docs/benchmarks.md."""
+    """Run the benchmark NAME, such as throughput, overhead, burst, accuracy or coverage, and write what it measures.
+
+    The JSON file and the picture are written when it is through; docs/benchmarks.md says what their figures mean.
+    """
     if cluster and name not in ON_CLUSTER:
         raise click.UsageError(f"--cluster: {name} does not run on a cluster of its own; {', '.join(ON_CLUSTER)} does")
     from streamshed.cli.terminal.progress import progress_of

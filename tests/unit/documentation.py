@@ -52,10 +52,6 @@ class Page:
         """The cells of a table below a heading, without its head."""
         return tables(self.section(title))[number]
 
-    def rows(self, title: str) -> list[list[str]]:
-        """The cells of the first table below a heading; none where there is no table."""
-        return next(iter(tables(self.section(title))), [])
-
 
 def page(path: str) -> Page:
     return Page(ROOT / path)

@@ -3,14 +3,13 @@ import dataclasses
 import inspect
 import json
 import re
-from pathlib import Path
+import subprocess
+import sys
 
-import click
 import pytest
 
 from streamshed import errors
 from streamshed.answering.table.answer_schema import ANSWER_SCHEMA, KINDS
-from streamshed.cli.main import cli
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.control.journal import JournalEntry
 from streamshed.network.words.state_families import STATE_FAMILIES
@@ -134,36 +133,8 @@ def test_every_clamp_of_the_guard() -> None:
     assert set(first_names(JOURNAL.table("The guard"))) == clamps
 
 
-@pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
-def test_every_command_and_its_options(name: str) -> None:
-    documented = {option for names in first_names(CLI.rows(name)) for option in names.split("/")}
-    command = cli.get_command(click.Context(cli), name)
-    assert command is not None
-    commands = command.commands.values() if isinstance(command, click.Group) else [command]
-    options = {
-        flag
-        for single in commands
-        for parameter in single.params
-        if isinstance(parameter, click.Option)
-        for flag in (*parameter.opts, *parameter.secondary_opts)
-    }
-    assert documented == options
-
-
-@pytest.mark.parametrize("name", cli.list_commands(click.Context(cli)))
-def test_every_default_of_an_option_that_is_a_value(name: str) -> None:
-    command = cli.get_command(click.Context(cli), name)
-    assert command is not None
-    defaults = {
-        flag: f"{parameter.default:g}" if isinstance(parameter.default, float) else str(parameter.default)
-        for parameter in command.params
-        if isinstance(parameter, click.Option) and isinstance(parameter.default, str | int | float | Path)
-        for flag in parameter.opts
-        if not parameter.is_flag
-    }
-    for option, default, _ in CLI.rows(name):
-        for flag in named(option):
-            assert defaults.get(flag, default) in [default, *re.split(", ", default.replace("`", ""))], flag
+def test_the_reference_is_what_the_code_says() -> None:
+    assert subprocess.run([sys.executable, ROOT / "scripts/reference.py", "--check"], check=False).returncode == 0
 
 
 def test_every_benchmark() -> None:

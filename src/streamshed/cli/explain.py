@@ -17,15 +17,21 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Say what would be shed at some load, where, and at what cost to the answers.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--load", default=3.0, type=POSITIVE_NUMBER, help="Times the load that is sustained without shedding.")
+@click.option("--load", default=3.0, type=POSITIVE_NUMBER, help="Rows per second ÷ those sustained without shedding.")
 @click.option(
     "--statistics",
     type=click.Path(path_type=Path),
-    help="What is known of the network, as JSON; else as the document says.",
+    help="A JSON file of statistics.  [default: the document's, else guesses]",
 )
 @setting_options("policy", "confidence", "fudge", "trigger", "latency", "headroom")
-@click.option("--picture", type=click.Path(path_type=Path), help="Draw the network with its samplers into this PNG.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    help="Draw the network with its samplers into this PNG; steps whose costs are guesses have dashed edges.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object; `costs_are_guessed` is true without statistics."
+)
 def explain(
     *,
     file: Path,

@@ -15,12 +15,13 @@ from streamshed.cli.terminal.parameters import ADDRESS
     "address",
     type=ADDRESS,
     default="127.0.0.1:0",
-    help="HOST:PORT to listen on; port 0: any that is free.  [default: 127.0.0.1:0]",
+    help="Where to listen; port 0: any that is free.  [default: 127.0.0.1:0]",
 )
 def page(*, checkpoint: str, address: tuple[str, int]) -> ExitCode:
     """Show the run with the checkpoint CHECKPOINT as a page, while it runs or when it has ended, until Ctrl-C.
 
-    The page is read from the checkpoint: neither Spark nor Java is needed. Beyond loopback its address has a token.
+    It prints the address, which beyond loopback has a token. The page is read from the checkpoint: neither Spark nor
+    Java is needed.
     """
     from streamshed.cli.terminal.stopping import Stopping
     from streamshed.errors import SourceUnavailableError

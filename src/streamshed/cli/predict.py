@@ -11,24 +11,31 @@ from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD
 
 @click.command(short_help="Predict what windows that were dropped would have been answered.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--answers", help="The folder of Parquet that a run wrote answers to.  [default: the document's sink]")
-@click.option("--query", "queries", multiple=True, help="A query, may be repeated.  [default: all that have gaps]")
+@click.option("--answers", help="Folder or URI of the answers, in Parquet.  [default: the document's sink]")
+@click.option("--query", "queries", multiple=True, help="A query; may be repeated.  [default: all with gaps]")
 @click.option(
     "--method",
     type=click.Choice(PREDICTION_METHODS),
     default=DEFAULT_PREDICTION_METHOD,
     show_default=True,
-    help="A line between the two answers next to a gap, or through several nearby.",
+    help="`local`: a line between the two answers next to a gap; `linear`: one through several nearby.",
 )
-@click.option("--out", help="The file they go to, as Parquet; else they are printed.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--out", help="The Parquet file to write.  [default: the latest forty windows of each query are printed]")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object: `answers`, `method`, `queries` (each `answers`, `dropped_windows`,"
+    " `predicted_windows`, `predictions`, `median_relative_error`), and without `--out` all `predictions`.",
+)
 def predict(
     *, file: Path, answers: str | None, queries: tuple[str, ...], method: str, out: str | None, as_json: bool
 ) -> None:
     """Predict the answers of dropped windows of the network document FILE from those of the others.
 
-    Each prediction is marked as one and has an error: how far off predictions of answered windows are.
-    Nothing runs, and neither Spark nor Java is needed.
+    Each prediction is marked as one and has an error: how far off predictions of answered windows are. Printed, and in
+    JSON, it has a `predicted_value` and no `value`. Nothing runs, and neither Spark nor Java is needed; the network may
+    run meanwhile. It refuses to write among the answers, or over a file of something else.
     """
     from streamshed.cli.predicted_gaps import predicted_gaps
     from streamshed.network.document.document import load_network

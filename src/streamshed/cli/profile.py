@@ -23,8 +23,15 @@ _QUIET_MICRO_BATCHES = 3
 
 @click.command(short_help="Measure what a network's rows, operators and queries are like.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Where they go, as JSON; else printed.")
-@click.option("--duration", "duration_microseconds", type=DURATION, help="Measure for so long at most.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="The JSON file to write.  [default: printed]"
+)
+@click.option(
+    "--duration",
+    "duration_microseconds",
+    type=DURATION,
+    help="Measure for so long at most.  [default: until no rows come]",
+)
 @click.option("--cores", type=click.IntRange(min=1), help="Threads of Spark.  [default: one per core]")
 @click.option("--memory", default="4g", show_default=True, help="Memory of Spark.")
 @jars_option
@@ -37,9 +44,12 @@ def profile(
     memory: str,
     jars: str | None,
 ) -> None:
-    """Run the network document FILE on what its sources hold, shed nothing, and tell its statistics.
+    """Run the network document FILE on what its sources hold, shed nothing, and write statistics.
 
-    They are what `explain --statistics` takes, and `statistics` of `network.start`.
+    They are what `explain --statistics` takes, and `statistics` of `network.start`. Sink and checkpoint of the
+    document are not touched. A folder is read in about twelve micro-batches of two sizes, unless
+    `max_files_per_micro_batch` says otherwise. Streams whose row costs are uncertain by more than a factor of two
+    are named: give it more rows.
     """
     from streamshed.cli.given_statistics import note_unsure_costs
     from streamshed.cli.profiled_document import in_several_micro_batches

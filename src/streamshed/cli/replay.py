@@ -28,46 +28,39 @@ if TYPE_CHECKING:
     type=click.Choice(["typed", "kafka"]),
     default="typed",
     show_default=True,
-    help="The trace's own columns, or a topic's: key, value (JSON), topic, partition, offset, timestamp.",
+    help="`typed`: the trace's columns; `kafka`: key, value (JSON), topic, partition, offset, timestamp.",
 )
 @click.option("--time", "time_column", default="ts", show_default=True, help="The trace's column of times.")
-@click.option("--topic", help="kafka: the topic.  [default: trace]")
-@click.option("--key", help="kafka: the column whose text is the key; without it keys are null.")
-@click.option("--partitions", type=click.IntRange(min=1), help="kafka: how many partitions.  [default: 4]")
-@click.option("--speed", type=POSITIVE_NUMBER, help="Times the trace's own rows per second.  [default: 1]")
+@click.option("--topic", help="`kafka`: the topic.  [default: trace]")
+@click.option("--key", help="`kafka`: the column whose text is the key.  [default: keys are null]")
+@click.option("--partitions", type=click.IntRange(min=1), help="`kafka`: number of partitions.  [default: 4]")
+@click.option("--speed", type=POSITIVE_NUMBER, help="Times the trace's rows per second.  [default: 1]")
 @click.option("--rows-per-second", type=POSITIVE_NUMBER, help="The rows per second instead.")
-@click.option("--profile", help='Load over time, such as "1x:60s,3x:60s,1x:60s", times the rows per second.')
+@click.option("--profile", help="Load over time, times the rows per second: `1x:60s,3x:60s,1x:60s`.")
 @click.option(
-    "--rates",
-    type=click.Path(path_type=Path),
-    help="A file with the rows of each second, one number per line.",
+    "--rates", type=click.Path(path_type=Path), help="A file with the rows of each second, one number a line."
 )
 @click.option("--duration", type=DURATION, help="How long, at a constant load.  [default: the trace once]")
-@click.option("--repeat", is_flag=True, help="Begin the trace again at its end, as often as needed.")
+@click.option("--repeat", is_flag=True, help="Begin the trace again at its end; times and offsets go on.")
 @click.option(
     "--pacing",
     type=click.Choice(["steady", "trace"]),
     default="steady",
     show_default=True,
-    help="Follow the load exactly, or keep the trace's own bursts.",
+    help="`steady`: follow the load; `trace`: keep the trace's bursts.",
 )
 @click.option("--interval", type=DURATION, default="500 ms", show_default=True, help="One file per interval.")
-@click.option("--now", is_flag=True, help="Event times are those of the clock.  [default: the trace's own]")
-@click.option("--name", default="feed", show_default=True, help="The files' names begin so.")
+@click.option("--now", is_flag=True, help="Event times are the clock's.  [default: the trace's]")
+@click.option("--name", default="feed", show_default=True, help="How names of files begin.")
 @click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    help="Threads that write beforehand.",
+    "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Threads that write beforehand."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
 def replay(*, trace: Path, folder: Path, now: bool, as_json: bool, **options: Any) -> ExitCode:
     """Feed the Parquet file (or folder) TRACE into a folder that a stream watches.
 
-    All files are written beforehand beside the folder, and only renamed into it when they are due: the
-    replay takes no time from the cores that it shares with Spark. Times, and offsets of a topic, go on when
-    the trace is repeated.
+    All files are written beforehand beside the folder, and only renamed into it when they are due: the replay takes no
+    time from the cores that it shares with Spark.
     """
     from streamshed.cli.feeding import feed_with_progress
     from streamshed.cli.replay_job import replay_job

@@ -17,29 +17,41 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--sink", type=SINK, help=f"Where answers go: {SINK_FORMS}.  [default: console]")
 @click.option(
-    "--predictions", help="A folder for predictions of windows that were dropped; answers must go to Parquet."
+    "--predictions",
+    help="Folder for predictions of dropped windows; answers must go to Parquet.  [default: the document's]",
 )
 @setting_options()
-@click.option("--workers", type=WORKERS, help="How few and how many workers there may be, such as 1..6.")
+@click.option("--workers", type=WORKERS, help="The fewest and most workers, such as 1..6.  [default: the document's]")
 @click.option(
-    "--controller", type=click.Choice(CONTROLLER_NAMES), help="Who decides on workers.  [default: predictive]"
+    "--controller",
+    type=click.Choice(CONTROLLER_NAMES),
+    help="Who decides on workers.  [default: the document's, else predictive]",
 )
 @click.option("--master", help="A cluster, such as spark://HOST:7077.  [default: this process]")
 @jars_option
-@click.option("--duration", type=DURATION, help="Stop by itself after so long.  [default: never]")
+@click.option("--duration", type=DURATION, help="Stop after so long.  [default: never]")
 @click.option(
     "--cores", type=click.IntRange(min=1), help="Threads of Spark, without --master.  [default: one per core]"
 )
 @click.option("--memory", default="4g", show_default=True, help="Memory of Spark's driver.")
-@click.option("--page", type=ADDRESS, help="Show the run as a page at this HOST:PORT, such as 127.0.0.1:8765.")
-@click.option("--metrics", type=ADDRESS, help="Tell Prometheus metrics at this HOST:PORT, such as 127.0.0.1:9464.")
+@click.option(
+    "--page",
+    type=ADDRESS,
+    help="Show the run as a page here. With the address that is printed, queries can be changed.",
+)
+@click.option("--metrics", type=ADDRESS, help="Serve metrics to Prometheus here, such as 127.0.0.1:9464.")
 @click.option("--traces", is_flag=True, help="Tell OpenTelemetry a span per micro-batch, with its steps.")
 @click.option(
     "--log",
     type=click.Choice([form.value for form in LogForm]),
     help="Log to standard error what decisions change, as text or as lines of JSON, in the place of the live view.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the state after each micro-batch as one line of JSON.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the status after each micro-batch as a line of JSON; answers must go elsewhere.",
+)
 def run(  # noqa: PLR0913 - one for each option
     *,
     file: Path,
@@ -55,9 +67,10 @@ def run(  # noqa: PLR0913 - one for each option
     as_json: bool,
     **settings: Any,
 ) -> ExitCode:
-    """Run the network document FILE until Ctrl-C or SIGTERM, with a live view on standard error.
+    """Run the network document FILE until Ctrl-C or SIGTERM, which let the micro-batch end; a second one interrupts.
 
-    Options override what the document says under `run`.
+    Options override what the document says under `run`. On a terminal there is a live view, unless answers are
+    printed; elsewhere a line per micro-batch.
     """
     from streamshed.cli.run_session import RunPlace, RunRequest, run_document
 

@@ -22,43 +22,68 @@ if TYPE_CHECKING:
     "--load",
     default="flash_crowd",
     show_default=True,
-    help="burst, ramp, diurnal or flash_crowd, with a factor if you like (flash_crowd:10x); steps (1x:60s,3x:60s);"
-    " a file of rows per second; or recorded rows as Parquet.",
+    help="`burst`, `ramp`, `diurnal` (1× to 3×) or `flash_crowd` (to 10×), with another factor as `burst:5x`; steps"
+    " `1x:60s,3x:60s`; a file with the rows of each second; Parquet of recorded rows.",
 )
+@click.option("--workers", type=WORKERS, help="The fewest and most workers.  [default: the document's, else 1..16]")
 @click.option(
-    "--workers", type=WORKERS, help="How few and how many there may be; else as the document's elastic says, or 1..16."
+    "--initial", type=click.IntRange(min=1), help="Workers to begin with.  [default: with room for twice the mean load]"
 )
-@click.option("--initial", type=click.IntRange(min=1), help="Workers to begin with; else so many that τ is τ1.")
 @click.option(
     "--controller",
     type=click.Choice(CONTROLLER_NAMES),
-    help=f"Who decides on workers; else as the document says, or {DEFAULT_CONTROLLER}.",
+    help=f"Who decides on workers.  [default: the document's, else {DEFAULT_CONTROLLER}]",
 )
-@click.option("--thresholds", type=THRESHOLDS, help="Utilizations τ0,τ1,τ2,τ3; else likewise, or by the headroom, τ2.")
+@click.option(
+    "--thresholds",
+    type=THRESHOLDS,
+    help="τ0,τ1,τ2,τ3, such as `0.2,0.4,0.8,0.95`.  [default: the document's, else by the headroom, τ2]",
+)
 @click.option("--shed/--no-shed", default=True, show_default=True, help="Whether load may be shed at all.")
 @click.option(
     "--statistics",
     type=click.Path(path_type=Path),
-    help="What is known of the network, as JSON; else as the document says.",
+    help="A JSON file of statistics; their machine is one worker.  [default: the document's, else guesses]",
 )
-@click.option("--rows-per-second", type=POSITIVE_NUMBER, help="1×, of all streams; else as recorded, or known.")
-@click.option("--time", "time_column", default="ts", show_default=True, help="Recorded rows: their column of times.")
-@click.option("--duration", type=DURATION, help="For how long; else as long as the load lasts.")
+@click.option(
+    "--rows-per-second",
+    type=POSITIVE_NUMBER,
+    help="Rows per second of all streams at 1×; 1× of a recording is its mean.  [default: as recorded, else as known]",
+)
+@click.option("--time", "time_column", default="ts", show_default=True, help="Column of times of recorded rows.")
+@click.option(
+    "--duration",
+    type=DURATION,
+    help="For how long. A shape, or steps, must reach its largest load.  [default: as long as the load]",
+)
 @setting_options("trigger", "latency", "headroom")
 @click.option(
-    "--partitions", type=click.IntRange(min=1), help="In how many pieces work comes; else likewise, or in any number."
+    "--partitions",
+    type=click.IntRange(min=1),
+    help="In how many pieces work comes.  [default: the document's, else any number]",
 )
-@click.option("--skew", default=0.0, type=click.FloatRange(min=0), help="The k-th largest piece is as k^-skew.")
-@click.option("--divisible", is_flag=True, help="Pieces can be cut finer, as files of many rows can.")
-@click.option("--start", type=DURATION, help="From asking for a worker to load; else likewise, or 30 s.")
-@click.option("--move", default="0 s", show_default=True, type=DURATION, help="What loading state anew takes.")
+@click.option("--skew", default=0.0, type=click.FloatRange(min=0), help="The k-th largest piece has work as k^−skew.")
+@click.option("--divisible", is_flag=True, help="Uneven pieces can be cut finer, as files of many rows can.")
+@click.option("--start", type=DURATION, help="From asking for a worker to load.  [default: the document's, else 30 s]")
+@click.option(
+    "--move",
+    default="0 s",
+    show_default=True,
+    type=DURATION,
+    help="How much longer a micro-batch takes after a rescale.",
+)
 @click.option("--noise", default=0.1, show_default=True, type=click.FloatRange(0, 2), help="Deviation of ln(duration).")
-@click.option("--stragglers", default=0.0, type=click.FloatRange(0, 1), help="Share of workers that are twice as slow.")
+@click.option("--stragglers", default=0.0, type=click.FloatRange(0, 1), help="Share of workers twice as slow, in turn.")
 @click.option("--failures", default=0.0, type=click.FloatRange(min=0), help="How often a worker dies in a day.")
-@click.option("--wrong-by", default=1.0, type=POSITIVE_NUMBER, help="What is believed of a row's cost ÷ the truth.")
+@click.option("--wrong-by", default=1.0, type=POSITIVE_NUMBER, help="Believed ÷ true cost of a row, at first.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Equal seeds, equal runs.")
-@click.option("--picture", type=click.Path(path_type=Path), help="Draw it into this PNG.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--picture", type=click.Path(path_type=Path), help="Draw the course into this PNG.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object: `costs_are_guessed`, rescales, times of shedding, queries, joins, the course.",
+)
 def simulate(
     *,
     file: Path,
@@ -69,9 +94,11 @@ def simulate(
     thresholds: Thresholds | None,
     **options: object,
 ) -> None:
-    """Simulate the network document FILE on a cluster: the control loop and planners of real runs, in virtual time.
+    """Say how many workers a load takes for the network document FILE and when, what is shed, and what that costs.
 
-    A worker is the machine that the statistics are of. Nothing runs, and neither Spark nor Java is needed.
+    Control loop, planners and controllers are those of real runs; costs, workers and time are simulated. An hour at a
+    trigger of two seconds takes about three seconds. What the document says under `run: elastic` holds here, too.
+    A worker that dies is replaced. Nothing runs, and neither Spark nor Java is needed.
     """
     from streamshed.cli.given_statistics import file_of, statistics_for
     from streamshed.cli.simulation import SimulationRequest, simulated

@@ -22,10 +22,17 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Report all problems of a network document.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--no-spark", is_flag=True, help="Do not ask Spark's parser: faster, and does without Java.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object: `file`, `valid`, `parsers`, `problems` (each `path`, `line`, `value`, `message`,"
+    " `near_miss`); of a valid document also the names of `streams`, `relations` and `queries`, and `unavailable`"
+    " folders.",
+)
+@click.option("--no-spark", is_flag=True, help="Do without Spark's parser: faster, and without Java.")
 def validate(*, file: Path, as_json: bool, no_spark: bool) -> ExitCode:
-    """Report all problems of the network document FILE: where, what, what stands there, and a near miss.
+    """Report all problems of the network document FILE, one a line: where, what, what stands there, a near miss.
 
     SQL expressions are parsed by streamshed and by Spark's own parser. Nothing runs. Folders of streams that
     are not on this machine are named; the document is valid all the same.

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from streamshed.spark.checkpoint.storage import Storage
 
 _CHECKPOINT = click.argument("checkpoint")
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 @click.group(short_help="Say what a checkpoint holds, check it, and repartition it.")
@@ -27,9 +26,13 @@ def checkpoint() -> None:
 
 @checkpoint.command()
 @_CHECKPOINT
-@_JSON
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: `checkpoint` and `clocks`.")
 def show(*, checkpoint: str, as_json: bool) -> None:
-    """Say what CHECKPOINT holds: clocks, micro-batches, state, files, versions. Nothing is changed."""
+    """Say what CHECKPOINT holds. Nothing is changed, and neither Spark nor Java is started.
+
+    It says for each clock its streams, the releases that wrote it, the micro-batches that were begun and finished, the
+    watermark, state by stage, and number and size of all files by kind.
+    """
     from streamshed.cli.checkpoint.wording import contents_lines
     from streamshed.spark.inspection.contents import clocks_of, contents_of
 
@@ -46,11 +49,19 @@ def show(*, checkpoint: str, as_json: bool) -> None:
 
 @checkpoint.command()
 @_CHECKPOINT
-@_JSON
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object: `checkpoint`, `whole`, `clocks` and `flaws` (each `place`, `says`, `is_harmless`).",
+)
 def verify(*, checkpoint: str, as_json: bool) -> ExitCode:
-    """Check that a run can go on from CHECKPOINT: its files are whole, and fit together.
+    """Check that a run can go on from CHECKPOINT. Nothing is changed, and neither Spark nor Java is started.
 
-    It reads all files, and changes nothing. A run that goes on meanwhile looks damaged: stop it first.
+    Files are compared with their checksums; the manifest, plans and journal are read; Spark's offsets and commits must
+    fit together; the state that the next micro-batch reads must be there. What is wrong is a line each, with the file.
+    Exit code 0: whole, perhaps with harmless flaws; 1: damaged. Stop the run before: files that come and go look
+    damaged.
     """
     from streamshed.spark.inspection.checks import flaws
     from streamshed.spark.inspection.contents import clocks_of

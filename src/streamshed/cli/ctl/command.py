@@ -13,7 +13,11 @@ from streamshed.cli.terminal.parameters import DURATION
 
 _CHECKPOINT = click.argument("checkpoint")
 _TIMEOUT = click.option(
-    "--timeout", type=DURATION, default="1 minute", show_default=True, help="How long the run may take to answer."
+    "--timeout",
+    type=DURATION,
+    default="1 minute",
+    show_default=True,
+    help="How long the run may take to answer; then the request is withdrawn.",
 )
 _EXPLAIN = click.option("--explain", is_flag=True, help="Only say what it would cost, and whose answers would pay.")
 
@@ -99,14 +103,14 @@ _GOALS = ("weight", "priority", "mode", "max_error", "max_gap", "gaps_by", "late
 @click.argument("query")
 @click.option("--weight", type=float, help="How much its error counts.")
 @click.option("--priority", type=int, help="Queries of higher priority are shed last.")
-@click.option("--mode", help="approximate, exact or subset.")
-@click.option("--max-error", help='Such as "2 %"; "none": as little as the load allows.')
-@click.option("--max-gap", help='Windows, or a time such as "10 minutes"; "none": one window.')
-@click.option("--gaps-by", help="window or group.")
-@click.option("--latency", help='From a row to its answer, such as "5 seconds"; "none": that of the run.')
+@click.option("--mode", help="`approximate`, `exact` or `subset`.")
+@click.option("--max-error", help="Such as `2 %`; `none`: as little as the load allows.")
+@click.option("--max-gap", help="Windows, or a time such as `10 minutes`; `none`: one window.")
+@click.option("--gaps-by", help="`window` or `group`.")
+@click.option("--latency", help="From a row to its answer, such as `5 seconds`; `none`: that of the run.")
 @_asking
 def change(*, checkpoint: str, query: str, timeout: int, explain: bool, **goals: Any) -> None:
-    """Give QUERY other goals; its windows go on."""
+    """Give QUERY other goals, as a document has them; its windows go on. What is not given stays as it is."""
     from streamshed.network.document.edited_document import with_goals
 
     given = {name: _goal(value) for name, value in goals.items() if value is not None}

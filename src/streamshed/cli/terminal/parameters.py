@@ -93,7 +93,7 @@ class WorkersType(click.ParamType[tuple[int, int]]):
 class AddressType(click.ParamType[tuple[str, int]]):
     """A host and a port: `127.0.0.1:9464`, or `[::1]:9464`."""
 
-    name = "address"
+    name = "HOST:PORT"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
         """Read the text."""

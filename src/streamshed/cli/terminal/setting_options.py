@@ -17,7 +17,7 @@ class SettingType(click.ParamType[Any]):
     """The text of a setting, read as far as its form says; a list is written with commas."""
 
     def __init__(self, setting: Setting) -> None:
-        self.name = setting.form.schema["type"] if setting.form.schema["type"] != "string" else "text"
+        self.name = "list" if setting.form.schema["type"] == "array" else setting.form.schema.get("title", "text")
         self._setting = setting
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -50,7 +50,8 @@ def _option(setting: Setting) -> Callable[[_Command], _Command]:
     unless = setting.unless or setting.default
     match setting.form.schema:
         case {"type": "boolean"}:
-            return click.option(f"{option}/--no-{option[2:]}", default=None, help=setting.description)
+            flags = f"{option}/--no-{option[2:]}"
+            return click.option(flags, default=None, help=f"{setting.description}  [default: --no-{option[2:]}]")
         case {"enum": choices}:
             kind: Any = click.Choice(choices)
         case {"type": "number"}:

@@ -29,39 +29,40 @@ _THRESHOLDS = ("release", "initial", "shed", "add")
 _LIMITS = ("least", "most", "partitions")
 
 _FORMS: Mapping[str, Schema] = {
-    "least": whole_number(
-        "How few workers there may be; a run of whose load nothing is known begins with them.", minimum=1
-    ),
-    "most": whole_number("How many there may be; by default as many as can be of use."),
-    "partitions": whole_number("In how many pieces work comes; by default as many as state partitions.", minimum=1),
-    "controller": choice("Who decides.", list(CONTROLLER_NAMES)),
-    "base_shed": number("With the controller thresholds: the share of the rows that is dropped where shedding begins."),
+    "least": whole_number("The fewest workers; a run of whose load nothing is known begins with them.", minimum=1),
+    "most": whole_number("The most workers. By default as many as can be of use."),
+    "partitions": whole_number("In how many pieces work comes. By default as many as state partitions.", minimum=1),
+    "controller": choice("Who decides on workers.", list(CONTROLLER_NAMES)),
+    "base_shed": number("With `thresholds`: the share of the rows that is dropped where shedding begins."),
     "shed_shape": choice(
-        "With the controller thresholds: how the share that is dropped grows with utilization.",
+        "With `thresholds`: how the share that is dropped grows with utilization.",
         list(EXPONENTS),
     ),
     "worker_rows": whole_number(
-        "W, how many rows of state a worker can hold; by default workers are counted by time alone.", minimum=1
+        "W: how many rows of state a worker can hold. By default none: workers are counted by time alone.", minimum=1
     ),
     "start": duration("From asking for a worker until it carries load.", "20 seconds"),
     "held_up": duration(
         "How much longer a micro-batch takes during which workers start, until a rescale has shown it.",
         "5 seconds",
     ),
-    "rescale_price": duration("What a rescale is worth: as much as losing all rows for so long.", "5 seconds"),
+    "rescale_price": duration("A rescale costs as much as losing all rows for so long.", "5 seconds"),
     "add_after": duration(
-        "How long load must be high before the controller thresholds adds workers.",
+        "With `thresholds`: how long load must be high before workers are added.",
         "30 seconds",
     ),
     "release_after": duration("How long load must be low before workers are released.", "30 minutes"),
-    "look_ahead": duration("For how long workers are meant to suffice where load rises.", "20 minutes"),
+    "look_ahead": duration("For how long workers should suffice where load rises.", "20 minutes"),
     "thresholds": mapping(
-        "Of utilization, in this order; those that are not given follow from shed.",
+        "Utilizations, in this order; the others follow from `shed`.",
         {
-            "release": number("Workers are released at it."),
-            "initial": number("What a rescale aims at."),
-            "shed": number("Load is shed from here on.", default=Thresholds().shed),
-            "add": number("The controller thresholds adds workers at it."),
+            "release": number("τ0, at which workers are released. By default half of `initial`."),
+            "initial": number("τ1, at which a rescale aims. By default half of `shed`."),
+            "shed": number("τ2, from which load is shed; at most `headroom`.", default=Thresholds().shed),
+            "add": number(
+                "τ3, at which the controller `thresholds` adds workers. By default three quarters of the way from"
+                " `shed` to 1."
+            ),
         },
     ),
 }

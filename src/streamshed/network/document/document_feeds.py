@@ -9,16 +9,12 @@ from streamshed.network.document.document_values import mapping_at, path_in, tex
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.feed import Feed, feed_problems
 from streamshed.network.words.document_problem import Place
-from streamshed.network.words.schema_forms import Schema, flag, mapping, text
+from streamshed.network.words.schema_forms import Schema, flag, mapping, path, text
 
 FEED: Schema = mapping(
     "The stream of another network that a query for rows is, and where that network tells what it needs.",
     {
-        "needs": text(
-            "The file that the other network publishes, its publish_needs; relative paths begin at the document's"
-            " folder.",
-            examples=["out/needs.json"],
-        ),
+        "needs": path("The file that the other network publishes, its `publish_needs`.", "out/needs.json"),
         "stream": text("What the other network calls the stream.", examples=["alerts"]),
         "same_time": flag(
             "Whether that stream's event time is that of the rows here; then rows of windows that are dropped there"

@@ -10,7 +10,7 @@ from typing import Any
 from streamshed.network.document.document_elastic import read_elastic, written_elastic
 from streamshed.network.document.document_feeds import read_feeds, written_feeds
 from streamshed.network.document.document_values import mapping_at, path_in, text_at, texts_of
-from streamshed.network.document.schema_streams import OPTIONS
+from streamshed.network.document.schema_streams import OPTIONS_OF_KAFKA, options
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.run.prediction_settings import (
     DEFAULT_PREDICTION_METHOD,
@@ -30,13 +30,12 @@ from streamshed.network.run.run_settings import (
 from streamshed.network.run.setting import Setting, settings_of
 from streamshed.network.words.document_problem import Place, problems_of
 from streamshed.network.words.given import given_options
-from streamshed.network.words.schema_forms import Schema, choice, mapping, text
+from streamshed.network.words.schema_forms import Schema, choice, mapping, path, text
 
 _SETTINGS = settings_of(RunSettings)
-_FOLDER = "relative paths begin at the document's folder."
 
 RUN: Schema = mapping(
-    "What `streamshed run` does unless its options say otherwise.",
+    "How to run the network, unless options of `streamshed run` say otherwise.",
     {name: one.schema for name, one in _SETTINGS.items()},
 )
 PRIOR: Schema = mapping(
@@ -44,11 +43,11 @@ PRIOR: Schema = mapping(
     {name: one.schema for name, one in settings_of(LoadPrior).items()},
 )
 PREDICTIONS: Schema = mapping(
-    "Where it is written what windows that were dropped would have been answered, as soon as later ones are.",
+    "Where it is written what dropped windows would have been answered, as soon as later ones are.",
     {
-        "parquet": text(f"The folder of predictions, as Parquet, apart from that of answers; {_FOLDER}"),
+        "parquet": path("The folder of predictions, as Parquet, apart from that of answers.", "out/predictions"),
         "method": choice(
-            "A line between the answers next to a gap, or through several nearby.",
+            "`local`: a line between the answers next to a gap; `linear`: one through several nearby.",
             list(PREDICTION_METHODS),
             default=DEFAULT_PREDICTION_METHOD,
         ),
@@ -60,39 +59,38 @@ _PARTITION_BY: Schema = {
     "items": {"type": "string", "minLength": 1},
     "minItems": 1,
     "uniqueItems": True,
-    "description": "Columns of answers, each value of which has a folder of its own.",
+    "description": "Columns of answers, such as `[query]`, each value of which has a folder of its own.",
     "examples": [["query"]],
 }
 SINKS: Mapping[str, Schema] = {
     CONSOLE: {"type": "string", "const": CONSOLE, "description": "Answers are printed."},
     PARQUET: mapping(
         "Answers are written as Parquet.",
-        {PARQUET: text(f"The folder; {_FOLDER}"), "partition_by": _PARTITION_BY},
+        {PARQUET: path("The folder.", "out/answers"), "partition_by": _PARTITION_BY},
         PARQUET,
     ),
     DELTA: mapping(
-        "Answers go to a table of Delta Lake, each micro-batch one transaction.",
-        {DELTA: text(f"The table's folder; {_FOLDER}"), "partition_by": _PARTITION_BY},
+        "Each micro-batch with answers is a transaction of a table of Delta Lake.",
+        {DELTA: path("The table's folder.", "out/answers"), "partition_by": _PARTITION_BY},
         DELTA,
     ),
     MEMORY: mapping("Answers are kept in memory, for tests.", {MEMORY: text("The name of the table.")}, MEMORY),
     KAFKA: mapping(
-        "Answers are sent to a topic of a Kafka cluster.",
+        "Each answer is a record of a topic of a Kafka cluster.",
         {
             KAFKA: text("The topic.", examples=["answers"]),
-            "servers": text("Where the cluster is found, as `host:port,host:port`.", examples=["127.0.0.1:9092"]),
-            "options": OPTIONS
-            | {"description": "Options of Spark's connector, such as `kafka.security.protocol: SSL`."},
+            "servers": text("The cluster: `host:port,host:port`.", examples=["127.0.0.1:9092"]),
+            "options": options(OPTIONS_OF_KAFKA),
         },
         KAFKA,
         "servers",
     ),
     POSTGRES: mapping(
-        "Answers go to a table of Postgres, each there once.",
+        "Each answer is a row of a table of Postgres, once.",
         {
-            POSTGRES: text("The table, or schema and table.", examples=["answers"]),
+            POSTGRES: text("The table, or `schema.table`.", examples=["answers"]),
             "connection": text(
-                "How the server is reached, as libpq takes it, without a password; by default PGHOST and the like say.",
+                "How the server is reached, as libpq takes it, without a password. By default by PGHOST and the like.",
                 examples=["service=answers", "host=db dbname=flows user=streams"],
             ),
         },

@@ -50,29 +50,30 @@ DOCUMENT_SCHEMA: Schema = {
     "$id": f"urn:streamshed:network:{DOCUMENT_VERSION}",
     "title": "A query network of streamshed",
     **mapping(
-        "Streams, stored relations, operators and queries.",
+        "A query network, and how to run it. Relative paths begin at the document's folder.",
         {
             "streamshed": {"const": DOCUMENT_VERSION, "description": "The version of this format."},
-            "streams": by_name("The streams, by name.", reference("stream"), minProperties=1),
-            "relations": by_name("The stored relations, by name.", reference("relation"), default={}),
+            "streams": by_name(
+                "The streams, at least one; with `sql` there may be none.", reference("stream"), minProperties=1
+            ),
+            "relations": by_name("Stored relations in which rows are looked up.", reference("relation"), default={}),
             "operators": by_name(
-                "The operators, by name, in any order; equal ones are shared.",
+                "The operators, in any order; equal ones are computed once.",
                 reference("operator"),
                 default={},
             ),
-            "queries": by_name("The queries, by name.", reference("query"), minProperties=1),
+            "queries": by_name("The queries, likewise.", reference("query"), minProperties=1),
             "sql": text(
-                "Statements of SQL. They may name the streams, relations and operators above, and what they declare"
-                " stands beside these.",
+                "Statements of SQL that go on from what the other keys say: they may name it, and declare more.",
                 examples=["CREATE QUERY n AS SELECT count(*) AS n FROM packets GROUP BY window(ts, '1 minute');"],
             ),
             "max_depth": whole_number(
-                "How many aggregates may follow one another, now and in later versions under the same checkpoint;"
-                " those of the queries do in any case.",
+                "How many aggregates may follow one another, now and later under the same checkpoint; those of the"
+                " queries may in any case.",
                 minimum=1,
                 default=1,
             ),
-            "joins": flag("Whether streams may be joined, now and in later versions likewise."),
+            "joins": flag("Whether streams may be joined, now and later under the same checkpoint."),
             "run": reference("run"),
         },
         "streamshed",

@@ -31,22 +31,22 @@ _ON = {
     "minItems": 1,
     "minProperties": 1,
     "minLength": 1,
-    "description": "The key: {column of the stream: column of the relation}; a column or a list of columns "
-    "where both have the same names.",
+    "description": "The key: `{column of the stream: column of the relation}`; a column, or a list, where names are "
+    "equal.",
     "examples": [{"src_host": "host"}],
 }
 FILTER = mapping(
-    "The rows for which a predicate is true.",
-    {"filter": sql("The predicate, SQL.", "dest_port IN (80, 443)"), "from": FROM},
+    "Keeps the rows for which a predicate is true.",
+    {"filter": sql("The predicate.", "dest_port IN (80, 443)"), "from": FROM},
     "filter",
     "from",
 )
 MAP = mapping(
-    "The rows with columns added or replaced, each computed from the columns before.",
+    "Adds or replaces columns. Each is computed from the columns as they were before. Event time cannot be replaced.",
     {
         "map": by_name(
-            "SQL by column.",
-            sql("What the column becomes, SQL.", "size / 1024"),
+            "What each column becomes.",
+            sql("What the column becomes.", "size / 1024"),
             minProperties=1,
             examples=[{"kilobytes": "size / 1024"}],
         ),
@@ -56,40 +56,37 @@ MAP = mapping(
     "from",
 )
 LOOKUP = mapping(
-    "The rows with columns of their partner in a relation; a row without partner leaves.",
+    "Adds columns of the row's partner in a relation. A row without a partner leaves.",
     {
         "lookup": text("The relation, one row per key.", examples=["hosts"]),
         "from": FROM,
         "on": _ON,
-        "columns": names("The relation's columns to add; by default all but the key.", ["subnet"]),
+        "columns": names("The relation's columns to add. By default all but the key.", ["subnet"]),
     },
     "lookup",
     "from",
     "on",
 )
 SEMIJOIN = mapping(
-    "The rows that have a partner in a relation.",
+    "Keeps rows that have a partner in a relation.",
     {
-        "semijoin": text("The relation.", examples=["hosts"]),
+        "semijoin": text("The relation; keys may repeat.", examples=["hosts"]),
         "from": FROM,
         "on": _ON,
-        "negate": flag("Keep the rows that have none instead."),
+        "negate": flag("Keep the rows without a partner instead."),
     },
     "semijoin",
     "from",
     "on",
 )
 APPLY = mapping(
-    "The rows with a column computed by a vectorized Python function.",
+    "Adds a column that a vectorized Python function computes.",
     {
-        "apply": text(
-            'The function, "module:function"; it takes a pandas Series per column and returns one.',
-            examples=["scores:anomaly"],
-        ),
+        "apply": text("`module:function`: a pandas Series per column in, one out.", examples=["scores:anomaly"]),
         "from": FROM,
         "columns": {**names("The columns it is given, in order.", ["size"]), "uniqueItems": False},
         "into": text("The column for what it returns.", examples=["score"]),
-        "returns": text("The type of that column.", examples=["double"]),
+        "returns": text("The type of that column.", title="DDL", examples=["double"]),
     },
     "apply",
     "from",
@@ -99,8 +96,7 @@ APPLY = mapping(
 )
 _KEY = {
     **_ON,
-    "description": "Columns that are equal: {column of the left side: column of the right side}; a column or a list of "
-    "columns where both have the same names.",
+    "description": "Columns that are equal: `{left column: right column}`, a column, or a list. Null equals nothing.",
     "examples": ["host", {"src": "host"}],
 }
 
@@ -110,8 +106,8 @@ def _sets(description: str, of: str, at_least: Schema) -> Schema:
     return mapping(
         description,
         {
-            "left": text(f"The left side's column of {of}.", examples=["tags"]),
-            "right": text("The right side's; by default it has the same name.", examples=["labels"]),
+            "left": text(f"The left column: {of}.", examples=["tags"]),
+            "right": text("The right column. By default the same name.", examples=["labels"]),
             "at_least": at_least,
         },
         "left",
@@ -120,8 +116,10 @@ def _sets(description: str, of: str, at_least: Schema) -> Schema:
 
 
 JOIN = mapping(
-    "Pairs of rows of two streams that are near in time and meet a condition, which is said by one of `on`, "
-    "`overlap`, `inner_product` and `pairs_where`. They are a stream, named as the operator is.",
+    "Pairs of rows of two streams that are near in time and meet a condition: one of `on`, `overlap`, `inner_product` "
+    "and `pairs_where`. They are a stream with the operator's name and the columns of both sides, such as "
+    "`flows_src_host`. A side is a stream in time, or what operators and windows in time make of one, of the same "
+    "clock; not another join.",
     {
         "join": text("The stream or operator that is the right side.", examples=["alerts"]),
         "from": text("The stream or operator that is the left side.", examples=["flows"]),
@@ -131,24 +129,24 @@ JOIN = mapping(
             "minItems": 2,
             "maxItems": 2,
             "minLength": 1,
-            "description": "How long left rows wait for later right ones, and right rows for later left ones; one "
-            "duration is both.",
+            "title": "duration, or list of two",
+            "description": "How long left rows wait for later right ones, and the reverse; one duration is both.",
             "examples": ["30 seconds", ["30 seconds", "5 seconds"]],
         },
         "on": _KEY,
-        "overlap": _sets("Lists have items in common.", "lists", whole_number("How many different ones.", minimum=1)),
+        "overlap": _sets("Lists have items in common.", "lists", whole_number("Different items in common.", minimum=1)),
         "inner_product": _sets(
-            "The sum of weight times weight over the items that both have.",
+            "Σ weight·weight over the items that both have.",
             "maps from items to weights",
-            number("How much it is at least.", exclusiveMinimum=0),
+            number("The sum that is reached.", exclusiveMinimum=0),
         ),
         "pairs_where": text(
-            'A function, "module:function", of two tables of rows, pair by pair, that says which pairs join.',
+            "`module:function` of two `pyarrow.Table`s of equal length, pair by pair; it returns truth values.",
             examples=["matching:alike"],
         ),
         "basic_window": duration(
-            "How finely windows are cut, which is how finely comparisons are shed; by default it is chosen while the "
-            "join is shed: a twentieth of the longer window, or 2, 4, 8, ... times that.",
+            "How finely windows are cut, which is how finely comparisons are shed. By default chosen while the join is "
+            "shed: a twentieth of the longer window, or 2, 4, 8, ... times that.",
             "1 second",
         ),
         "prefixes": {
@@ -156,39 +154,41 @@ JOIN = mapping(
             "items": {"type": "string", "minLength": 1},
             "minItems": 2,
             "maxItems": 2,
-            "description": "What the names of either side's columns begin with in a pair; by default the name of its "
-            "stream and _.",
+            "title": "list of two texts",
+            "description": "How columns of each side begin in a pair. Needed for a join with itself. By default the "
+            "names of the streams and `_`.",
             "examples": [["left_", "right_"]],
         },
         "time": text("The column of a pair's time, the later of the two.", default="time"),
         "mode": choice(
-            "Its results under overload: subset (some of them, each one right), exact (all: it is never shed), sample "
-            "(those of a share of the rows of one side, drawn by chance: estimates with error bounds).",
+            "Its results under overload: `subset` (some, each one right), `exact` (all: never shed) or `sample` (those "
+            "of a share of the rows of one side, drawn by chance: estimates with bounds).",
             list(JoinMode),
             default=str(JoinMode.SUBSET),
         ),
         "policy": choice(
-            "In mode subset, how what is compared is chosen.",
+            "In mode `subset`, how comparisons are chosen.",
             list(JOIN_POLICY_NAMES),
             default=DEFAULT_JOIN_POLICY_NAME,
         ),
         "weight": sql(
-            "In mode subset, what a result is worth, SQL over the columns of pairs; by default all are worth the same.",
+            "In mode `subset`, what a result is worth, over the columns of pairs. By default all alike.",
             "alerts_severity",
         ),
         "memory": text(
-            "In mode subset, how much the windows may take before rows that promise least are forgotten. By default as "
-            "much as they have.",
+            "In mode `subset`, how much both windows may take before rows that promise least are forgotten. By default "
+            "no limit.",
+            title="size",
             examples=["512 MB"],
         ),
         "sampling": number(
-            "Of what is compared under overload, the share that is spent on learning where results are found.",
+            "γ: the share of the comparisons under overload that is spent on learning where results are.",
             exclusiveMinimum=0,
             maximum=1,
             default=DEFAULT_SAMPLING,
         ),
         "sampled_side": choice(
-            "In mode sample, whose rows are drawn; errors are least where no row of that side has many results.",
+            "In mode `sample`, whose rows are drawn; errors are least where no row of that side has many results.",
             list(JOIN_SIDES),
             default=JOIN_SIDES[0],
         ),
@@ -201,30 +201,33 @@ _BY = {
     "type": "array",
     "items": {
         "type": ["string", "object"],
-        "additionalProperties": sql("What to group by, SQL.", "src_port div 1000"),
+        "additionalProperties": sql("What to group by.", "src_port div 1000"),
         "minLength": 1,
         "minProperties": 1,
         "maxProperties": 1,
     },
     "uniqueItems": True,
     "default": [],
-    "description": "What rows are grouped by: columns, or {name: SQL}.",
+    "description": "Keys: columns, or `{name: SQL}`. Null is a value.",
     "examples": [["subnet", {"port_class": "src_port div 1000"}]],
 }
 _AGGREGATES = by_name(
-    "Calls by name: count, count_if, sum, avg, min, max, variance, var_pop, stddev, stddev_pop, median, "
-    "percentile_approx, approx_count_distinct, count(DISTINCT ...), bool_or, bool_and, any_value, each perhaps with "
-    "FILTER (WHERE ...); arithmetic over them; or an aggregate of the user's own.",
+    "Calls by name: `count`, `count_if`, `sum`, `avg`, `min`, `max`, `variance`, `var_pop`, `stddev`, `stddev_pop`, "
+    "`median`, `percentile_approx(x, 0.95)`, `approx_count_distinct`, `count(DISTINCT ...)`, `bool_or`, `bool_and`, "
+    "`any_value`, each perhaps over some of the rows: `FILTER (WHERE ...)`; arithmetic over them; or your own: `user`.",
     {
         "type": ["string", "object"],
         "minLength": 1,
         "description": "The call; or an aggregate of your own.",
         "examples": ["sum(size)", {"user": "stocks:LastPrice", "columns": ["price"], "returns": "double"}],
         "properties": {
-            "user": text('The class, "module:class", with the methods init, incr and final.'),
-            "columns": {**names("The columns whose values incr is given, in order.", ["price"]), "uniqueItems": False},
-            "returns": text("The type of what final returns.", examples=["double"]),
-            "where": sql("Which rows incr is given, SQL; by default all.", "price > 0"),
+            "user": text("`module:class`, with the methods `init`, `incr` and `final`."),
+            "columns": {
+                **names("The columns whose values `incr` is given, in order.", ["price"]),
+                "uniqueItems": False,
+            },
+            "returns": text("The type of what `final` returns.", title="DDL", examples=["double"]),
+            "where": sql("Which rows `incr` is given. By default all rows.", "price > 0"),
         },
         "required": ["user", "columns", "returns"],
         "additionalProperties": False,
@@ -233,12 +236,13 @@ _AGGREGATES = by_name(
     examples=[{"bytes": "sum(size)", "packets": "count(*)"}],
 )
 AGGREGATE = mapping(
-    "Aggregates over windows, whose answers are rows: the columns of the windows' bounds, of the keys and of the "
-    "aggregates; their time is the start of the window.",
+    "Aggregates windows; the answers are rows. They have `window_start` and `window_end` (along numbers `window_from` "
+    "and `window_until`), the keys and the aggregates. Their time is the window's start, so aggregates can be nested. "
+    "Queries over them are `exact` or `subset`. A window without rows has no answer here.",
     {
-        "aggregates": _AGGREGATES,
+        "aggregates": _AGGREGATES | {"description": "As of a query, except quantiles and `approx_count_distinct`."},
         "from": FROM,
-        "window": reference("window"),
+        "window": reference("window") | {"description": "The windows, not of so many rows."},
         "by": _BY,
     },
     "aggregates",
@@ -246,57 +250,61 @@ AGGREGATE = mapping(
     "window",
 )
 QUERY = mapping(
-    "A query: aggregates over windows, or, without `window` and `aggregates`, the rows themselves.",
+    "With `window` and `aggregates`: an answer per window, group and aggregate. Without both: the rows themselves.",
     {
         "from": FROM,
-        "where": sql("Only the rows for which this predicate is true; by default all.", "size >= 1000"),
+        "where": sql("A predicate, short for a filter. By default all rows.", "size >= 1000"),
         "window": reference("window"),
         "by": _BY,
         "aggregates": _AGGREGATES,
-        "weight": number("How much its error counts beside that of others.", minimum=0, default=1),
-        "priority": whole_number("Queries of higher priority are shed last.", default=0),
+        "weight": number("How much its error counts beside others'.", minimum=0, default=1),
+        "priority": whole_number("Higher priorities are shed last.", default=0),
         "mode": choice(
-            "Its answers under overload: approximate (every window, scaled, with an error bound), exact "
-            "(never shed), subset (exact, some windows missing).",
+            "Its answers under overload: `approximate` (every window, scaled, with bounds), `exact` (never shed) or "
+            "`subset` (exact, some windows missing).",
             ["approximate", "exact", "subset"],
             default="approximate",
         ),
         "max_error": {
             "type": ["string", "number"],
-            "description": "The error its answers should stay within: under overload it gets the rows that this takes "
-            "before others get more than they need, as far as the load allows. 0.02 is 2 % at 95 %.",
+            "description": "The error that approximate answers should stay within: under overload it gets the rows that"
+            " this takes before others get more than they need, as far as the load allows. 0.02 is `2 % at 95 %`.",
             "examples": ["2 % at 95 %", 0.02],
         },
         "max_gap": {
             "type": ["string", "integer"],
             "minimum": 0,
-            "description": "In mode subset, the most answers in a row that may be missing: a number of windows, by "
-            "default 1, or a time.",
+            "title": "whole number or duration",
+            "description": "In mode `subset`, how many windows in a row may be missing, or for how long; 0: none. "
+            "Along numbers, windows only. By default 1.",
             "examples": [5, "10 minutes"],
         },
         "gaps_by": choice(
-            "In mode subset: window if a window is missing for all of its groups at once, group if each group has gaps "
-            "of its own.",
+            "In mode `subset`: `window` drops a window for all groups, `group` gives each group gaps of its own.",
             ["window", "group"],
             default="window",
         ),
         "latency": duration(
-            "The goal from a row's arrival to its answer; by default that of the run. Of queries whose streams have the"
-            " same clock the least goal holds for all.",
+            "The goal from a row's arrival to its answer, longer than the trigger. Queries whose streams have the same"
+            " `clock` are answered by the same micro-batches: the least of their goals holds for all. By default that"
+            " of the run.",
             "5 seconds",
         ),
     },
     "from",
     dependentRequired={"window": ["aggregates"], "aggregates": ["window"], "by": ["window", "aggregates"]},
 )
+_LENGTH = {"title": "duration, whole number or rows"}
 WINDOW = mapping(
-    "Windows over event time; of a stream that has numbers, along these, with lengths that are whole numbers; or of so "
-    "many rows of each group, with lengths such as 100 rows.",
+    "Windows over event time, such as `5 minutes`; along the numbers of a stream, such as `1000`; or of so many rows "
+    "of each group, such as `100 rows`.",
     {
-        "size": length("How long a window is.", "5 minutes") | {"examples": ["5 minutes", "100 rows"]},
-        "slide": length("How far apart windows start, at most the size; by default the size.", "10 seconds"),
+        "size": length("How long a window is.", "5 minutes") | {"examples": ["5 minutes", "100 rows"]} | _LENGTH,
+        "slide": length("How far apart windows start, at most the size. By default the size.", "10 seconds") | _LENGTH,
         "offset": length(
-            "When the first window starts after 1970-01-01 00:00:00 UTC, or after 0.", "0 seconds", default="0 seconds"
+            "When the first window starts, after 1970-01-01 00:00:00 UTC or after 0. Not for windows of so many rows.",
+            "0 seconds",
+            default="0 seconds",
         ),
     },
     "size",

@@ -8,36 +8,44 @@ from streamshed.network.words.schema_forms import (
     flag,
     length,
     mapping,
+    path,
     reference,
     text,
     whole_number,
 )
 
-OPTIONS = by_name(
-    "Spark's options, by name, such as `header: true`.", {"type": ["string", "number", "boolean"]}, default={}
-)
-DDL = "The columns as Spark's DDL"
-DDL_EXAMPLE = "ts timestamp, size int"
 FORMATS = ["parquet", "json", "csv", "text"]
 
+
+def options(description: str) -> Schema:
+    """Options by name."""
+    return by_name(description, {"type": ["string", "number", "boolean"]}, default={})
+
+
+def _ddl(description: str, example: str = "ts timestamp, size int") -> Schema:
+    """Columns and their types."""
+    return text(description, title="DDL", examples=[example])
+
+
 STREAM = mapping(
-    "A stream of rows.",
+    "Rows that keep coming.",
     {
         "source": {
-            "description": "Where its rows come from: a folder of files, a table of Delta Lake, topics of Kafka, or "
-            "Spark's rate source.",
+            "description": "Where its rows come from.",
             "oneOf": [reference("folder"), reference("delta"), reference("kafka"), reference("rate")],
         },
         "parse": {
-            "description": "How the text in one column becomes columns; the text itself is gone then.",
+            "description": "How the text of one column becomes columns. The text is gone then.",
             "oneOf": [reference("parse_json"), reference("parse_csv")],
         },
         "time": text(
-            "The column of event time, which may come out of `parse`; or an SQL expression for it over the columns.",
+            "Event time: a timestamp column, also out of `parse`, or an SQL expression over the columns. Either this or"
+            " `number` is needed.",
+            title="column or SQL",
             examples=["ts", "timestamp_millis(ms)"],
         ),
         "number": text(
-            "In the place of `time`, a column of whole numbers that do not fall, such as the number of the row.",
+            "In the place of `time`, a column of whole numbers that do not fall: windows lie along it.",
             examples=["row_number"],
         ),
         "watermark": length(
@@ -50,95 +58,97 @@ STREAM = mapping(
             "items": {"type": "string", "minLength": 1},
             "minItems": 1,
             "minLength": 1,
-            "description": "What tells a row from all others, so that a row read again is shed, or kept, "
-            'again: a list of columns, "file_row" (Parquet: file and row number) or "none". By default '
-            '"file_row" for Parquet, topic, partition and offset for Kafka, `value` for the rate source, else "none".',
+            "description": "What tells a row from all others, so that a row read again is shed, or kept, again: "
+            "columns, `file_row` (Parquet: file and row number) or `none`. By default `file_row` for Parquet, topic, "
+            "partition and offset for Kafka, `value` for the rate source, else `none`.",
             "examples": [["topic", "partition", "offset"]],
         },
         "idle_after": duration(
-            "After how long a silence other streams no longer wait for this one; by default the engine's choice.",
+            "After how long a silence other streams no longer wait for this one. By default 1 minute.",
             "1 minute",
         ),
         "clock": text(
-            "Streams with the same clock share a time domain, one streaming query; by default `time`, and the stream's "
-            "own name where it has numbers."
+            "Streams of one clock share a time domain, which is one streaming query. By default `time`, or with"
+            " `number` the stream's name."
         ),
         "max_ahead": duration(
-            "How far ahead of the wall clock event times are believed; rows beyond are set aside. By default the "
-            "engine's choice, a day. Not for numbers.",
+            "How far ahead of the wall clock event times are believed; rows beyond are set aside. Not with `number`."
+            " By default 1 day.",
             "1 hour",
         ),
     },
     "source",
 )
 FOLDER = mapping(
-    "A folder of files; each is read once, when it appears there.",
+    "A folder of files. Each is read once, when it appears: move complete files there.",
     {
-        "folder": text("The folder; relative paths begin at the document's folder.", examples=["data/packets"]),
-        "format": choice("How its files are read.", FORMATS, default="parquet"),
-        "schema": text(
-            f"{DDL}. Needed for json and csv; of Parquet the first file tells them.",
-            examples=[DDL_EXAMPLE],
+        "folder": path("The folder.", "data/packets"),
+        "format": choice("How its files are read; `text` has one column, `value`.", FORMATS, default="parquet"),
+        "schema": _ddl("The columns. Required for `json` and `csv`. By default those of the first Parquet file."),
+        "options": options(
+            "Options of Spark's reader, such as `header: true`. A CSV header must have the schema's names in its order,"
+            " unless `enforceSchema` is true."
         ),
-        "options": OPTIONS,
         "max_files_per_micro_batch": whole_number(
-            "At most so many new files a micro-batch; by default all there are.", minimum=1
+            "At most so many new files per micro-batch. By default all there are.", minimum=1
         ),
     },
     "folder",
 )
 DELTA = mapping(
-    "A table of Delta Lake: the rows that it has, then those that are added to it.",
+    "A table of Delta Lake: the rows that it has, then those that are added.",
     {
-        "delta": text("The table's folder; relative paths begin at the document's folder.", examples=["data/fares"]),
-        "schema": text(f"{DDL} that are read; by default all that the table has.", examples=[DDL_EXAMPLE]),
+        "delta": path("The table's folder, or its URI.", "data/fares"),
+        "schema": _ddl("The columns that are read. Required for a table at a URI. By default all that the table has."),
         "max_files_per_micro_batch": whole_number(
-            "At most so many new files a micro-batch; by default as many as Delta takes, a thousand.", minimum=1
+            "At most so many new files per micro-batch. By default a thousand, as Delta has it.", minimum=1
         ),
-        "options": OPTIONS | {"description": "Options of Delta's source, such as `startingVersion: latest`."},
+        "options": options("Options of Delta's source, such as `startingVersion: latest`."),
     },
     "delta",
 )
+OPTIONS_OF_KAFKA = "Options of Spark's connector, such as `kafka.security.protocol: SSL`."
 KAFKA = mapping(
-    "Topics of a Kafka cluster. Columns: key, value (bytes), topic, partition, offset, timestamp.",
+    "Topics of a Kafka cluster. Rows have `key`, `value` (both bytes), `topic`, `partition`, `offset` and `timestamp`."
+    " Read records with `parse: {json: value, ...}`.",
     {
         "kafka": {
             "type": ["array", "string"],
             "items": {"type": "string", "minLength": 1},
             "minItems": 1,
             "minLength": 1,
-            "description": "The topic, or a list of topics; with `pattern: true` a regular expression for their names.",
+            "description": "The topic, or several.",
             "examples": ["packets", ["packets", "flows"]],
         },
-        "servers": text("Where the cluster is found, as `host:port,host:port`.", examples=["127.0.0.1:9092"]),
-        "pattern": flag("Whether the topic is a regular expression: all topics whose names match it are read."),
+        "servers": text("The cluster: `host:port,host:port`.", examples=["127.0.0.1:9092"]),
+        "pattern": flag("Whether `kafka` is a regular expression: all topics whose names match it are read."),
         "start": {
             "type": ["object", "string"],
             "minLength": 1,
-            "description": "Where a new checkpoint begins: `earliest`, `latest`, or per topic and partition the offset,"
-            " -2 for the earliest and -1 for the latest.",
+            "description": "Where a new checkpoint begins: `earliest`, `latest`, or offsets by topic and partition (-2"
+            " earliest, -1 latest).",
             "examples": ["earliest", {"packets": {"0": 17}}],
             "default": "latest",
         },
-        "headers": flag("Whether the headers are a column, too: `headers`, an array of (key, value)."),
+        "headers": flag("Whether there is a column `headers`, an array of (key, value)."),
         "prefix": text(
-            "What the names of columns begin with, but for `value`: where records say things of the same names.",
+            "What names of columns begin with, except `value`: for records that have things of the same names.",
             examples=["kafka_"],
         ),
         "max_rows_per_micro_batch": whole_number(
-            "At most so many records a micro-batch; by default as many as there is time for.", minimum=1
+            "At most so many records per micro-batch. By default as many as there is time for.", minimum=1
         ),
-        "options": OPTIONS | {"description": "Options of Spark's connector, such as `kafka.security.protocol: SSL`."},
+        "options": options(OPTIONS_OF_KAFKA),
     },
     "kafka",
     "servers",
 )
 RATE = mapping(
-    "Spark's generator of rows (timestamp, value), value counting up from 0.",
+    "Spark's generator of rows: `timestamp`, and `value` from 0 on.",
     {
         "rate": mapping(
             "Its settings.",
-            {"rows_per_second": whole_number("How many rows a second.", minimum=1)},
+            {"rows_per_second": whole_number("Rows per second.", minimum=1)},
             "rows_per_second",
         )
     },
@@ -149,11 +159,11 @@ RATE = mapping(
 def parse(text_format: str, written: str) -> Schema:
     """How text in one column becomes columns."""
     return mapping(
-        f"The text is {written}.",
+        f"The text of a column, string or binary, is {written}.",
         {
             text_format: text("The column that holds the text.", examples=["value"]),
-            "schema": text(f"{DDL}: what to take out of the text.", examples=[DDL_EXAMPLE]),
-            "options": OPTIONS,
+            "schema": _ddl("What to take out of it; of CSV all columns, in order."),
+            "options": options(f"Options of Spark's `from_{text_format}`."),
         },
         text_format,
         "schema",
@@ -161,19 +171,16 @@ def parse(text_format: str, written: str) -> Schema:
 
 
 RELATION = mapping(
-    "A stored relation that rows are looked up in; re-read when its file changes.",
+    "A stored relation in which rows are looked up. It is read at the start, and when it changes.",
     {
-        "path": text("Its file or folder; relative paths begin at the document's folder.", examples=["hosts.parquet"]),
-        "format": choice(
-            "How it is read; by default what the path ends with, else parquet.",
-            FORMATS,
+        "path": path("A file or folder; local ones must exist.", "hosts.parquet"),
+        "format": choice("How it is read. By default what the path ends with, else parquet.", FORMATS),
+        "schema": _ddl(
+            "The columns. Without them, only Spark knows those of formats other than Parquet, and a lookup must name"
+            " its `columns`. Required for folders of Parquet partitions (`day=1`). By default those of Parquet files.",
+            "host string, subnet string",
         ),
-        "schema": text(f"{DDL}; Parquet files tell them.", examples=["host string, subnet string"]),
-        "options": by_name(
-            "Of csv: `header`, by default true, and `sep` or `delimiter`.",
-            {"type": ["string", "number", "boolean"]},
-            default={},
-        ),
+        "options": options("For `csv`: `header` (default true), `sep` or `delimiter`."),
     },
     "path",
 )

@@ -85,20 +85,21 @@ def choice(*choices: str) -> Form:
     return Form({"type": "string", "enum": list(choices)}, problems)
 
 
-def text(example: str) -> Form:
+def text(example: str, **title: str) -> Form:
     """Text that is not empty."""
 
     def problems(name: str, value: object) -> Iterator[Problem]:
         if not is_filled_text(value):
             yield Problem(f'the {name} must be text such as "{example}"', name, got=repr(value))
 
-    return Form({"type": "string", "minLength": 1, "examples": [example]}, problems)
+    return Form({"type": "string", **title, "minLength": 1, "examples": [example]}, problems)
 
 
-def measure(example: str, parse: Callable[[str], int], *, least: str) -> Form:
+def measure(title: str, example: str, parse: Callable[[str], int], *, least: str) -> Form:
     """Text that stands for a number above 0.
 
     Args:
+        title: What people call it.
         example: Such a text.
         parse: Reads it.
         least: What it must be, such as "longer than nothing".
@@ -111,7 +112,7 @@ def measure(example: str, parse: Callable[[str], int], *, least: str) -> Form:
         except InvalidNetworkError as error:
             yield from (Problem.of(problem, name, subject=f"the {name}") for problem in error.problems)
 
-    return Form(text(example).schema, problems)
+    return Form(text(example, title=title).schema, problems)
 
 
 def path(example: str) -> Form:
@@ -121,7 +122,7 @@ def path(example: str) -> Form:
         if not is_a(value, str, os.PathLike):
             yield Problem(f'the {name} must be a path or URI, such as "{example}"', name, got=repr(value))
 
-    return Form(text(example).schema, problems, is_path=True)
+    return Form(text(example, title="path").schema, problems, is_path=True)
 
 
 def names(kind: str, *choices: str) -> Form:

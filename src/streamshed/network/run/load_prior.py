@@ -43,7 +43,7 @@ class LoadPrior:
         forms.number(exclusiveMinimum=0, exclusiveMaximum=1),
     )
     is_measured: bool = setting(
-        False, "Whether the three were measured with these queries on this machine.", forms.flag()
+        False, "Whether these were measured with these queries on this machine: they are doubted less.", forms.flag()
     )
 
     def __post_init__(self) -> None:

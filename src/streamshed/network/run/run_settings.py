@@ -70,26 +70,24 @@ class RunSettings(Settings):
 
     statistics: str | None = setting(
         None,
-        "A JSON file of what is known of the network before it runs, such as `streamshed profile` writes: what rows"
-        " cost, and how many come.",
+        "A JSON file of known costs and rows, such as `streamshed profile` writes.",
         forms.path("statistics.json"),
         unless="nothing is known",
     )
     checkpoint: str | None = setting(
-        None, "The checkpoint's folder.", forms.path("out/checkpoint"), unless="there is none: a run starts anew"
+        None, "The checkpoint's folder.", forms.path("out/checkpoint"), unless="none: each run starts anew"
     )
     sink: SinkSettings = setting(
         SinkSettings(),
-        "Where answers go: `console`, {parquet: folder}, {delta: folder}, {memory: table}, {kafka: topic, servers:"
-        " address} or {postgres: table, connection: address}.",
+        "Where answers go.",
         forms.instance(SinkSettings, {"oneOf": [reference(f"{kind}_sink") for kind in SINK_KINDS], "default": CONSOLE}),
     )
     predictions: PredictionSettings | None = setting(
         None,
-        "Where it is written what dropped windows would have been answered, once later ones are; with a sink of"
+        "Fill gaps as the network runs: predictions of dropped windows, once later ones are answered; needs a sink of"
         " Parquet.",
         forms.instance(PredictionSettings, reference("predictions")),
-        unless="that is not predicted",
+        unless="none",
     )
 
     def _joint_problems(self, wrong: frozenset[str]) -> Iterator[Problem]:

@@ -11,7 +11,6 @@ from streamshed.network.run.forms import Form
 from streamshed.network.words.schema_forms import Schema
 
 _SETTING = "setting"
-_IN_FOLDER = " Relative paths begin at the document's folder."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +34,7 @@ class Setting:
     @property
     def schema(self) -> Schema:
         """Its JSON Schema."""
-        description = self.description + (_IN_FOLDER if self.form.is_path else "")
-        if self.unless is not None:
-            description += f" By default {self.unless}."
+        description = self.description if self.unless is None else f"{self.description} By default {self.unless}."
         default = {"default": self.default} if isinstance(self.default, bool | int | float | str) else {}
         return {"description": description, **default, **self.form.schema}
 

@@ -26,7 +26,7 @@ _HOEFFDING = "hoeffding"
 
 
 def _duration(example: str) -> forms.Form:
-    return forms.measure(example, parse_duration, least="longer than nothing")
+    return forms.measure("duration", example, parse_duration, least="longer than nothing")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,40 +71,40 @@ class Settings:
     headroom: float = setting(
         0.8, "The share of the time that a plan may fill.", forms.number(exclusiveMinimum=0, maximum=1)
     )
-    policy: str = setting(DEFAULT_POLICY, "How what is shed is chosen.", forms.choice(*POLICY_NAMES))
+    policy: str = setting(DEFAULT_POLICY, "How rows are chosen.", forms.choice(*POLICY_NAMES))
     fudge: float = setting(
         0.0,
-        "What the policy hoeffding adds to the C of each query, against statistics that may be wrong: the larger, the"
+        "What the policy `hoeffding` adds to the C of each query, against statistics that may be wrong: the larger, the"
         " more alike all rates.",
         forms.number(minimum=0),
     )
     advisory: bool = setting(False, "Plan, but shed nothing.", forms.flag())
     unscalable: Unscalable = setting(
         "refuse",
-        "What to do about approximate queries that the policy cannot answer: refuse them before anything runs, or keep"
-        " all of their rows.",
+        "What to do about approximate queries that a sample cannot answer: `refuse` them before anything runs, or"
+        " `keep` all of their rows.",
         forms.choice("refuse", "keep"),
     )
     confidence: float = setting(
         0.95,
-        "How sure error bounds are; 1 − δ of the policy hoeffding.",
+        "How sure error bounds are; 1 − δ of the policy `hoeffding`.",
         forms.number(exclusiveMinimum=0, exclusiveMaximum=1),
     )
     state_limit: str | None = setting(
         None,
         "How much state may take before queries that tolerate gaps make room.",
-        forms.measure("2 GiB", parse_byte_size, least="more than nothing"),
-        unless="as much as there is",
+        forms.measure("size", "2 GiB", parse_byte_size, least="more than nothing"),
+        unless="no limit",
     )
     partitions: int | None = setting(
         None,
-        "State partitions of each stateful stage of a new checkpoint.",
+        "State partitions per stage of a new checkpoint.",
         forms.whole_number(minimum=1),
-        unless="as many as cores, with elastic as many as workers there may be",
+        unless="as many as cores, with `elastic` those of `most` workers",
     )
     reserve: Sequence[str] = setting(
         (),
-        "Families of state to hold for queries that may come later.",
+        "State families to hold for queries that may come later.",
         forms.names("state family", *STATE_FAMILIES),
         unless="none",
     )
@@ -112,7 +112,7 @@ class Settings:
         None,
         "How workers (executors) are added and released, before and beside shedding.",
         forms.instance(ElasticSettings, reference("elastic")),
-        unless="their number is not changed",
+        unless="none: their number is not changed",
     )
     worker_patience: str = setting(
         "2 minutes",
@@ -130,7 +130,7 @@ class Settings:
         "A file that tells, with every decision, what is needed of the streams: networks that feed them may shed what"
         " is not.",
         forms.path("out/needs.json"),
-        unless="nothing is told",
+        unless="none",
     )
     feeds: Sequence[Feed] = setting(
         (),

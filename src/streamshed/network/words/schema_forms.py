@@ -1,4 +1,8 @@
-"""The forms that values of the network document have, as JSON Schema."""
+"""The forms that values of the network document have, as JSON Schema.
+
+A title is what people call the form, where the type does not say it. Where there is no default that is a value, the
+description ends with "By default ...".
+"""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -13,17 +17,22 @@ def text(description: str, **more: object) -> Schema:
 
 def sql(description: str, example: str) -> Schema:
     """An SQL expression or call."""
-    return text(description, examples=[example])
+    return text(description, title="SQL", examples=[example])
+
+
+def path(description: str, example: str) -> Schema:
+    """A path or a URI."""
+    return text(description, title="path", examples=[example])
 
 
 def duration(description: str, example: str, **more: object) -> Schema:
     """A duration."""
-    return text(description, examples=[example], **more)
+    return text(description, title="duration", examples=[example], **more)
 
 
 def length(description: str, example: str, **more: object) -> Schema:
     """A duration, or how many numbers."""
-    return duration(description, example, **more) | {"type": ["string", "integer"]}
+    return duration(description, example, **more) | {"type": ["string", "integer"], "title": "duration or whole number"}
 
 
 def flag(description: str) -> Schema:

@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Writes the reference of the command line and of documents: docs/cli.md, docs/document.md, docs/network.schema.json.
+
+    scripts/reference.py            write it
+    scripts/reference.py --check    exit with 1 if a page has another one
+
+The commands, and the tables from which the JSON Schema is made, say all. What ends a description, "By default ...", or
+a help text, "[default: ...]", is in the column of defaults. A page has a block per command, or per section of a
+document, from `<!-- reference: NAME -->` to the next heading; what is before that is written by hand.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streamshed.cli.main import cli
+from streamshed.network.document.document_schema import DOCUMENT_SCHEMA, schema_text
+from streamshed.network.words.schema_forms import Schema
+
+DOCS = Path(__file__).parents[1] / "docs"
+BLOCK = re.compile(
+    r"^(?P<before>#+ (?P<heading>.+)\n(?:(?!#+ ).*\n)*?<!-- reference: (?P<name>.+) -->\n)(?:(?!#+ ).*\n)*",
+    re.MULTILINE,
+)
+DEFINITIONS: Mapping[str, Schema] = DOCUMENT_SCHEMA["$defs"]
+WORDS = {
+    "array": "list",
+    "boolean": "true or false",
+    "float": "number",
+    "integer": "whole number",
+    "object": "mapping",
+    "string": "text",
+}
+LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+LINKS = {
+    "add.explain": "live.md#what-it-would-cost",
+    "aggregates": "how-to/own-aggregates.md",
+    "base_shed": "elasticity.md#thresholds",
+    "controller": "elasticity.md#controllers",
+    "divisible": "elasticity.md#skew",
+    "document.sql": "sql.md#within-a-document",
+    "fault_patience": "kafka.md#a-broker-that-does-not-answer",
+    "gaps_by": "how-to/tolerate-gaps.md",
+    "held_up": "elasticity.md#shedding-and-scaling-together",
+    "host": "how-to/secure.md",
+    "identity": "how-to/connect-a-stream.md#rows-and-their-identity",
+    "idle_after": "how-to/connect-a-stream.md#streams-that-fall-silent",
+    "jars": "kafka.md#the-connector",
+    "join.basic_window": "joins.md#basic-windows-and-cells",
+    "join.memory": "joins.md#memory",
+    "join.mode": "joins.md#samples",
+    "join.policy": "joins.md#policies",
+    "join.weight": "joins.md#worth",
+    "log": "metrics.md#logs",
+    "max_ahead": "how-to/bad-rows.md#event-times-far-ahead",
+    "metrics": "metrics.md",
+    "page": "page.md",
+    "partition_by": "answers.md",
+    "policy": "shedding.md#policies",
+    "predict.method": "how-to/fill-gaps.md#what-a-prediction-says",
+    "predictions": "how-to/fill-gaps.md",
+    "priority": "how-to/choose-what-is-shed.md#say-what-matters-most",
+    "publish_needs": "how-to/several-applications.md",
+    "reserve": "running.md#state-families",
+    "run.json": "running.md#the-handle",
+    "run.workers": "how-to/cluster.md",
+    "state_limit": "how-to/bound-memory.md",
+    "statistics": "cli.md#statistics",
+    "stream.number": "document.md#windows-along-numbers",
+    "stream.time": "document.md#event-time-from-an-expression",
+    "thresholds": "elasticity.md#thresholds",
+    "traces": "metrics.md#traces",
+    "worker_patience": "how-to/cluster.md#when-nothing-can-run",
+    "worker_rows": "elasticity.md#utilization",
+}
+"""Where the documents say more of a key or an option: by its name, or by section or command and name."""
+
+
+def commands(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Each command with its name, all that it has included."""
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            if part := command.get_command(context, name):
+                yield from commands((*path, name), part)
+
+
+def command_text(path: tuple[str, ...], command: click.Command) -> str:
+    """Write how a command is called, what it does, and its options."""
+    usage = " ".join([*path, *command.collect_usage_pieces(click.Context(command))])
+    paragraphs = [f"`{usage}`", " ".join((command.help or "").split())]
+    options = [option for option in command.params if isinstance(option, click.Option)]
+    if options:
+        rows = [option_cells(path[-1], option) for option in options]
+        paragraphs.append(table(("option", "value", "default", "meaning"), rows))
+    return "\n\n".join(paragraphs)
+
+
+def option_cells(command: str, option: click.Option) -> tuple[str, ...]:
+    """Write an option as cells of a table."""
+    meaning, _, default = (option.help or "").removesuffix("]").partition("  [default: ")
+    flags = "/".join([*option.opts, *option.secondary_opts])
+    match option.default:
+        case _ if option.required:
+            default = "required"
+        case bool() as is_on if option.secondary_opts:
+            default = (option.opts if is_on else option.secondary_opts)[0]
+        case float() as number:
+            default = f"{number:g}"
+        case str() | int() | Path() as value if not option.is_flag:
+            default = str(value)
+    name = option.opts[-1].removeprefix("--").replace("-", "_")
+    return linked(command, name, flags), "" if option.is_flag else value_text(option.type), default, meaning
+
+
+def value_text(kind: click.ParamType[Any]) -> str:
+    """Say what an option takes."""
+    match kind:
+        case click.Choice(choices=choices):
+            return alternatives(map(quoted, choices))
+        case click.IntRange() | click.FloatRange():
+            bounds = {"minimum": kind.min, "maximum": kind.max}
+            return type_text({"type": kind.name.removesuffix(" range")} | bounds)
+    return WORDS.get(kind.name, kind.name)
+
+
+def section_text(name: str, schema: Schema) -> str:
+    """Write what a section of a document is, and its keys."""
+    rows = key_rows(name, schema)
+    return "\n\n".join([schema["description"], table(("key", "type", "default", "meaning"), rows)])
+
+
+def key_rows(section: str, schema: Schema, prefix: str = "") -> Iterator[tuple[str, ...]]:
+    """Write the keys of a mapping, each followed by the keys of its value."""
+    for key, value in schema["properties"].items():
+        defined = value | DEFINITIONS.get(reference_in(value), {})
+        meaning, _, default = value.get("description", defined["description"]).partition(" By default ")
+        if key in schema["required"]:
+            default = "required"
+        default = default.removesuffix(".") or default_text(value.get("default"))
+        yield linked(section, key, prefix + key), type_text(value), default, meaning
+        for inner, before in ((value, f"{key}."), (value.get("additionalProperties"), f"{key}.NAME.")):
+            if isinstance(inner, dict) and "properties" in inner:
+                yield from key_rows(section, inner, prefix + before)
+
+
+def type_text(schema: Schema) -> str:
+    """Say what a value is: choices, a section of the page, or its type with its limits."""
+    limits = [f"{sign} {schema[key]:g}" for key, sign in LIMITS.items() if schema.get(key) is not None]
+    each = schema.get("additionalProperties", schema.get("items"))
+    match schema:
+        case {"$ref": _}:
+            name = reference_in(schema)
+            return f"[{name.replace('_', ' ')}](#{ANCHORS[name]})" if name in ANCHORS else type_text(DEFINITIONS[name])
+        case {"oneOf": forms}:
+            return alternatives(map(type_text, forms))
+        case {"enum": choices}:
+            return alternatives(map(quoted, choices))
+        case {"const": value}:
+            return quoted(value)
+        case {"title": title}:
+            words = str(title)
+        case {"type": "object"} if isinstance(each, dict):
+            words = f"by name: {type_text(each)}" if each.keys() & {"$ref", "title"} else "by name"
+        case {"type": "array"} if isinstance(each, dict) and "enum" in each:
+            words = f"list of {type_text(each)}"
+        case {"type": list(types)}:
+            words = alternatives(WORDS.get(kind, str(kind)) for kind in types)
+        case {"type": kind}:
+            words = WORDS.get(kind, str(kind))
+    return " ".join([words, ", ".join(limits)]).strip()
+
+
+def default_text(value: object) -> str:
+    """Write a default as YAML has it.
+
+    >>> [default_text(value) for value in (None, {}, False, 1e-6, 0.8, "2 seconds")]
+    ['none', 'none', 'false', '1e-06', '0.8', '2 seconds']
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, int | float) else str(value or "none")
+
+
+def reference_in(schema: Schema) -> str:
+    """The name of the definition that a schema refers to; empty: to none."""
+    return str(schema.get("$ref", "")).rpartition("/")[2]
+
+
+def quoted(value: object) -> str:
+    """Write a value as code."""
+    return f"`{value}`"
+
+
+def alternatives(words: Iterable[str]) -> str:
+    """Write a list whose last word follows an "or".
+
+    >>> alternatives("abc"), alternatives("a")
+    ('a, b or c', 'a')
+    """
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def linked(section: str, name: str, shown: str) -> str:
+    """Write a name as code, with a link where the documents say more."""
+    target = LINKS.get(f"{section}.{name}", LINKS.get(name))
+    return f"[`{shown}`]({target})" if target else f"`{shown}`"
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Write a table."""
+    cells = [head, *((cell.replace("|", "\\|") for cell in row) for row in rows)]
+    lines = [re.sub(" +", " ", f"| {' | '.join(row)} |") for row in cells]
+    return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
+
+
+def written(page: str, blocks: Mapping[str, str]) -> str:
+    """Write the blocks of a page anew.
+
+    Raises:
+        ValueError: The page lacks a block, or has one of something else.
+    """
+    names = [block["name"] for block in BLOCK.finditer(page)]
+    if sorted(names) != sorted(blocks):
+        raise ValueError(f"blocks of {sorted({*names} ^ {*blocks})} are missing, or too many")
+    return BLOCK.sub(lambda block: f"{block['before']}{blocks[block['name']]}\n\n", page).rstrip("\n") + "\n"
+
+
+ANCHORS = {
+    block["name"]: re.sub(r"[^\w\- ]", "", block["heading"].lower()).replace(" ", "-")
+    for block in BLOCK.finditer((DOCS / "document.md").read_text("utf-8"))
+}
+"""The heading above each block of the page of documents, as links have it."""
+
+
+def files() -> Iterator[tuple[Path, str]]:
+    """Each file, and what it should hold."""
+    called = {" ".join(path[1:] or path): command_text(path, each) for path, each in commands(("streamshed",), cli)}
+    sections = {name: section_text(name, schema) for name, schema in DEFINITIONS.items() if "properties" in schema}
+    sections["document"] = section_text("document", DOCUMENT_SCHEMA)
+    for name, blocks in (("cli.md", called), ("document.md", sections)):
+        yield DOCS / name, written((DOCS / name).read_text("utf-8"), blocks)
+    yield DOCS / "network.schema.json", schema_text()
+
+
+def main() -> int:
+    """Run the script."""
+    parser = argparse.ArgumentParser(description="Write the reference of the command line and of documents.")
+    parser.add_argument("--check", action="store_true", help="write nothing, exit with 1 if a page has another one")
+    is_check = parser.parse_args().check
+    differing = [(file, text) for file, text in files() if file.read_text("utf-8") != text]
+    for file, text in differing:
+        if not is_check:
+            file.write_text(text, "utf-8")
+        sys.stdout.write(f"{file.name}: {'not what the code says' if is_check else 'written'}\n")
+    return int(is_check and bool(differing))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

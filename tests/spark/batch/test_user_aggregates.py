@@ -150,3 +150,29 @@ def test_the_example_of_the_paper_answers_as_sql_does(spark: SparkSession, tmp_p
         ).fetchall()
     lines = [line.strip("|").split("|") for line in printed.splitlines() if line.startswith("|2024")]
     assert {start.strip(): float(value) for start, value, _ in lines} == dict(expected)
+
+
+def test_a_null_is_no_distinct_value(spark: SparkSession) -> None:
+    """Of rows, of windows of so many rows, and of answers of others."""
+    values = [None, 1, None, 1, 2, None, None, None, 3, 4, None, 3]
+    rows = spark.createDataFrame(
+        [(datetime(2024, 1, 1, 0, 0, second, tzinfo=UTC), value) for second, value in enumerate(values)],
+        "ts timestamp, v int",
+    )
+    numbers, distinct = stream("numbers", rows, time="ts"), {"d": "count(DISTINCT v)"}
+    asked = network(
+        numbers.window("4 seconds").agg(**distinct).query("timed", mode="exact"),
+        numbers.window("4 rows").agg(**distinct).query("counted", mode="exact"),
+        numbers.window("2 seconds").agg(v="max(v)").window("4 seconds").agg(**distinct).query("nested", mode="exact"),
+    )
+    answers = asked.answers(spark, {"numbers": rows}).where("kind = 'answer'").orderBy("window_end", "window_until")
+    counts = {
+        name: [row.value for row in answers.where(f"query = '{name}'").collect()]
+        for name in ("timed", "counted", "nested")
+    }
+    with duckdb.connect() as database:
+        expected = database.execute(
+            "SELECT n // 4, count(DISTINCT v) FROM (SELECT unnest(range(12)) AS n, unnest(?) AS v) GROUP BY 1 ORDER BY 1",
+            [values],
+        ).fetchall()
+    assert counts == dict.fromkeys(("timed", "counted", "nested"), [count for _, count in expected])

@@ -20,7 +20,8 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
     """Return the window partials of one row that was not sampled, from the columns that carry its value.
 
     Args:
-        value: A struct of number, long, decimal, text, and instant: when that is collected, else null.
+        value: A struct of number, long, decimal, text, and instant: when that is collected, else null. A text that is
+            null is no value: it is not collected.
         schema: Of window partials. Columns that it lacks are left out; partials that a row does not have are null.
     """
     number, long = F.col(f"{value}.number"), F.col(f"{value}.long")
@@ -40,7 +41,8 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
         "sum_decimal_low": low_half(F.col(f"{value}.decimal")),
         "sum_decimal_high": high_half(F.col(f"{value}.decimal")),
         "collected": F.when(
-            F.col(f"{value}.instant").isNotNull(), F.array(F.struct(f"{value}.instant", f"{value}.text"))
+            F.col(f"{value}.instant").isNotNull() & F.col(f"{value}.text").isNotNull(),
+            F.array(F.struct(f"{value}.instant", f"{value}.text")),
         ),
         "moments": F.when(number.isNotNull(), F.array(_moments(number))),
         **{

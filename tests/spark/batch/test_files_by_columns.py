@@ -23,6 +23,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.cohorts import COHORTS
+from streamshed.network.terms.gap import GapsBy
 from streamshed.sharing.gating import LEVELS
 from streamshed.spark import answers
 from streamshed.spark.admit.sampled_rows import Admission
@@ -125,7 +126,7 @@ def _sheds(work: CompiledStream) -> Mapping[str, tuple[Any, Any]]:
     return {"sample": (by_level, None), "windows": (None, retained), "both": (by_level, retained)}
 
 
-@pytest.mark.parametrize("gaps_by", ["window", "group"])
+@pytest.mark.parametrize("gaps_by", [GapsBy.WINDOW, GapsBy.GROUP])
 @pytest.mark.parametrize("shed", ["sample", "windows", "both"])
 def test_the_same_rows_are_kept_and_pass_the_same(spark: SparkSession, path: Path, shed: str, gaps_by: GapsBy) -> None:
     packets = _packets(path)

@@ -224,7 +224,8 @@ class DomainRun:
         self._topics.require_topics()
         try_sql(self._spark, self._works, self._loop, parallel_tasks=self._tasks)
         if self._frame.drops_windows:
-            self._window_pieces = WindowPieces(self._input_cut, self._tasks)
+            by_group = frozenset(name for name, work in self._works.items() if work.cohort_keys)
+            self._window_pieces = WindowPieces(self._input_cut, self._tasks, by_group)
         answers = self._frame.answers
         self._checkpoint.begin(self.draft, source_places(answers, self.draft.sources))
         self._planner.places = self.manifest.places
@@ -283,7 +284,8 @@ class DomainRun:
         """Let those know of a decision who follow it."""
         self._needs.tell(decision)
         if self._window_pieces is not None:
-            self._window_pieces.tell(decision.offered_rows, decision.row_shares)
+            pieces = self._planner.pieces(decision.micro_batch_id)
+            self._window_pieces.tell(decision.offered_rows, decision.row_shares, pieces)
 
     def _growth(self, micro_batch_id: int) -> float:
         """How many times faster workers could get than those that a micro-batch was decided on for."""

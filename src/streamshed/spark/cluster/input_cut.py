@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from pyspark.sql import SparkSession
@@ -107,27 +107,38 @@ class FileCutter(Protocol):
 class WindowPieces:
     """Cuts files the finer, the fewer of their rows are worked on, once windows are dropped.
 
+    Where windows are dropped by group, rows that are worked on lie everywhere: files are left as they are.
+
     Args:
         source: What is cut.
         tasks: How many can run at a time.
+        by_group: The streams whose windows are dropped by group.
     """
 
-    def __init__(self, source: FileCutter, tasks: int) -> None:
-        self._source, self._tasks = source, tasks
-        self._latest: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
+    def __init__(self, source: FileCutter, tasks: int, by_group: Collection[str] = ()) -> None:
+        self._source, self._tasks, self._by_group = source, tasks, by_group
+        self._latest: deque[tuple[float, int, int | None]] = deque(maxlen=_REMEMBERED)
 
-    def tell(self, offered_rows: Mapping[str, int], row_shares: Mapping[str, float]) -> None:
+    def tell(self, offered_rows: Mapping[str, int], row_shares: Mapping[str, float], pieces: int | None = None) -> None:
         """Take in which share of its rows a micro-batch works on; the next one is cut for what the latest had.
 
         Args:
             offered_rows: By stream.
             row_shares: By stream, the share of them that is worked on; of others all are.
+            pieces: Into how many pieces its files can be cut at most: a task that has none of them only costs time.
+                None: into any number.
         """
         offered = sum(offered_rows.values())
         if offered:
-            worked_on = sum(count * row_shares.get(stream, 1.0) for stream, count in offered_rows.items())
-            self._latest.append((worked_on, offered))
-            self._cut(sum(one for one, _ in self._latest) / sum(one for _, one in self._latest))
+            shares = {stream: share for stream, share in row_shares.items() if stream not in self._by_group}
+            worked_on = sum(count * shares.get(stream, 1.0) for stream, count in offered_rows.items())
+            self._latest.append((worked_on, offered, pieces))
+            self._cut()
 
-    def _cut(self, worked_on_share: float) -> None:
-        self._source.cut(parts_per_core(worked_on_share) * self._tasks, "windows are dropped")
+    def _cut(self) -> None:
+        worked_on, offered, most = zip(*self._latest, strict=True)
+        pieces = parts_per_core(sum(worked_on) / sum(offered)) * self._tasks
+        divisible = [count for count in most if count is not None]
+        if len(divisible) == len(most):
+            pieces = min(pieces, max(divisible))
+        self._source.cut(pieces, "windows are dropped")

@@ -169,6 +169,12 @@ class MicroBatchPlanner:
         """The watermark at which all windows are closed, microseconds; None: nothing is drained, or not yet."""
         return self._carrier.drained_at
 
+    def pieces(self, micro_batch_id: int) -> int | None:
+        """Return into how many pieces the files of a planned micro-batch can be cut at most; None: into any number."""
+        of_streams = [coming.pieces for coming in self._upcoming.get(micro_batch_id, {}).values()]
+        pieces = [count for count in of_streams if count is not None]
+        return sum(pieces) if pieces and len(pieces) == len(of_streams) else None
+
     def _decided(self, micro_batch_id: int) -> tuple[PlanRow, Decision]:
         ahead = self._ahead(micro_batch_id)
         may_drain = self._may_drain(micro_batch_id, ahead.upcoming)

@@ -44,6 +44,7 @@ class StreamRows:
         waiting: Rows of a folder that have come, but wait for a later micro-batch.
         vanished: Files that it was to read and that are not there.
         is_counted: Whether the files themselves tell how many rows there are.
+        pieces: Into how many pieces files can be cut at most, each with rows of its own; None: into any number.
     """
 
     rows: int
@@ -52,6 +53,7 @@ class StreamRows:
     waiting: int = 0
     vanished: tuple[str, ...] = ()
     is_counted: bool = False
+    pieces: int | None = None
 
     @property
     def tells_events(self) -> bool:
@@ -170,7 +172,8 @@ def _rows(
     bounds = [bound for path, events in events_by_path.items() if (bound := _believed(path, stored, events, furthest))]
     complete = bool(bounds) and len(events_by_path) == len(footers)
     events = EventBounds(min(b.first for b in bounds), max(b.last for b in bounds)) if complete else None
-    return StreamRows(sum(footer.rows for footer in footers.values()), events=events)
+    pieces = sum(footer.pieces or 0 for footer in footers.values())
+    return StreamRows(sum(footer.rows for footer in footers.values()), events=events, pieces=pieces)
 
 
 def _believed(path: str, stored: StoredColumn | None, events: EventBounds, furthest: int | None) -> EventBounds | None:
@@ -199,9 +202,9 @@ def _read_footer(path: str, stored: StoredColumn | None, _size: int, _modified_a
     metadata = parquet.read_metadata(path)
     events = None if stored is None else events_in_footer(metadata, stored)
     if events is None:
-        return StreamRows(metadata.num_rows)
+        return StreamRows(metadata.num_rows, pieces=metadata.num_row_groups)
     bounds = EventBounds(min(first for first, _ in events), max(last for _, last in events))
-    return StreamRows(metadata.num_rows, events=bounds)
+    return StreamRows(metadata.num_rows, events=bounds, pieces=metadata.num_row_groups)
 
 
 def rows_by_name(upcoming: Mapping[str, StreamRows]) -> dict[str, int]:

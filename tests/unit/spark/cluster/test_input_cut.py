@@ -45,3 +45,20 @@ def test_streams_count_by_their_rows(shares: dict[str, float], expected: int) ->
     pieces.tell(rows, shares)
     pieces.tell({"few": 0}, shares)
     assert asked.pieces[-1] == expected
+
+
+def test_files_are_cut_into_no_more_pieces_than_they_have() -> None:
+    asked = Asked()
+    pieces = WindowPieces(asked, CORES)
+    for most in (2, 5, None):
+        pieces.tell({"rows": 100}, {"rows": 0.1}, most)
+    assert asked.pieces == [2, 5, MOST_PARTS_PER_CORE * CORES]
+
+
+def test_where_windows_are_dropped_by_group_rows_lie_everywhere() -> None:
+    asked = Asked()
+    pieces = WindowPieces(asked, CORES, {"rows"})
+    pieces.tell({"rows": 100}, {"rows": 0.1})
+    assert asked.pieces == [0]
+    pieces.tell({"others": 100}, {"others": 0.1})
+    assert asked.pieces[-1] == PARTS_PER_CORE * CORES

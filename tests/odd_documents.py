@@ -106,18 +106,19 @@ def document_fault(text: str, language: Language = Language.YAML) -> Exception |
     return None
 
 
-def _places(value: Any, keys: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def places(value: Any, keys: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The ways to all values in a document."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inside:
         yield (*keys, key)
-        yield from _places(item, (*keys, key))
+        yield from places(item, (*keys, key))
 
 
 def _damage(document: Any, draws: random.Random) -> None:
-    places = list(_places(document))
-    if not places:
+    ways = list(places(document))
+    if not ways:
         return
-    *way, last = draws.choice(places)
+    *way, last = draws.choice(ways)
     inside = document
     for key in way:
         inside = inside[key]
@@ -125,7 +126,7 @@ def _damage(document: Any, draws: random.Random) -> None:
         case "replace":
             inside[last] = copy.deepcopy(draws.choice(ODD_VALUES))
         case "move":
-            *_, other = draws.choice(places)
+            *_, other = draws.choice(ways)
             inside[last] = copy.deepcopy(document.get(other))
         case "rename" if isinstance(inside, dict):
             inside[draws.choice((f"{last}s", str(last)[1:], "size", "from"))] = inside.pop(last)

@@ -21,6 +21,11 @@ def seconds_of(instant: datetime) -> float:
     return (instant - EPOCH).total_seconds()
 
 
+def microseconds_of(instant: datetime) -> int:
+    """An instant in microseconds since 1970."""
+    return EPOCH_MICROSECONDS + (instant - EPOCH) // timedelta(microseconds=1)
+
+
 def instants(seconds: np.ndarray | list[float]) -> pa.Array:
     """A column of event times."""
     microseconds = EPOCH_MICROSECONDS + np.round(np.asarray(seconds, np.float64) * 1e6).astype(np.int64)

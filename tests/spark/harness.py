@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -57,19 +57,29 @@ class Collected:
 
     def rows(self, query: str | None = None, kind: str = "answer") -> list[Found]:
         """What came of one query, or of all, in order of time."""
-        found = [row for row in self if row.kind == kind and query in (None, row.query)]
-        return sorted(found, key=lambda row: (row.window_start, row.query, repr(row.key), repr(row.aggregate)))
+        return rows_in_order(self, query, kind)
 
     def values(self, query: str, aggregate: str) -> dict[datetime, float | None]:
         """Answers of an ungrouped query by the start of their window; fails where one came twice."""
-        found = [row for row in self.rows(query) if row.aggregate == aggregate]
-        values = {row.window_start: row.value for row in found}
-        assert len(values) == len(found), f"{query}: a window was answered twice"
-        return values
+        return values_by_window(self, query, aggregate)
 
     def __iter__(self) -> Iterator[Found]:
         for micro_batch_id in sorted(self.tables):
             yield from found_in(self.tables[micro_batch_id], micro_batch_id)
+
+
+def rows_in_order(rows: Iterable[Found], query: str | None = None, kind: str = "answer") -> list[Found]:
+    """What came of one query, or of all, in order of time."""
+    chosen = [row for row in rows if row.kind == kind and query in (None, row.query)]
+    return sorted(chosen, key=lambda row: (str(row.window_start), row.query, repr(row.key), repr(row.aggregate)))
+
+
+def values_by_window(rows: Iterable[Found], query: str, aggregate: str) -> dict[datetime, float | None]:
+    """Answers of an ungrouped query by the start of their window; fails where one came twice."""
+    answers = [row for row in rows_in_order(rows, query) if row.aggregate == aggregate]
+    values = {row.window_start: row.value for row in answers}
+    assert len(values) == len(answers), f"{query}: a window was answered twice"
+    return values
 
 
 def found_in(table: pa.Table, micro_batch_id: int) -> Iterator[Found]:

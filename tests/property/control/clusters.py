@@ -14,11 +14,15 @@ from streamshed.elasticity.hold_up import HoldUp
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
+from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
-from streamshed.simulator.profiles import LoadCurve
+from streamshed.simulator.profiles import LoadCurve, steps
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from tests.property.control.worlds import INTERVAL, STREAM, World
+
+Levels = list[tuple[float, float]]
+"""Pairs of a time in seconds and a load, in budgets of one worker."""
 
 
 @dataclass
@@ -89,6 +93,17 @@ def run_on_cluster(
         micro_batches=micro_batches,
     )
     return Course(trace, watched.steps, virtual.failures)
+
+
+def profile(world: World, levels: Levels) -> LoadCurve:
+    """The load at each time; no less than what a world has to do without rows."""
+    return steps([(start, world.load(max(level, world.fixed_share + 0.05))) for start, level in levels])
+
+
+def gives_all(course: Course, number: int) -> bool:
+    """Whether all that may be shed is, or shedding was cut as deep as the guard allows."""
+    decision = course.trace[number].decision
+    return decision.plan.saturated or bool(decision.clamps) or decision.work_codes[STREAM] == SMALLEST
 
 
 def elastic_settings(*, most: int = 64, partitions: int | None = None, **settings: float) -> ElasticSettings:

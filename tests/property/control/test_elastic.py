@@ -12,12 +12,11 @@ from streamshed.control.journal import JournalEntry
 from streamshed.elasticity.controllers import controller_named
 from streamshed.elasticity.hold_up import HoldUp
 from streamshed.elasticity.thresholds import Thresholds
-from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
 from streamshed.simulator.engine import EngineSettings, simulate
-from streamshed.simulator.profiles import LoadCurve, burst, constant, steps
+from streamshed.simulator.profiles import burst, constant, steps
 from streamshed.statistics.micro_batch import MicroBatchOutcome
-from tests.property.control.clusters import Course, Watched, elastic_settings, run_on_cluster
+from tests.property.control.clusters import Course, Watched, elastic_settings, gives_all, profile, run_on_cluster
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, World, worlds
 from tests.thoroughness import examples
 
@@ -34,16 +33,6 @@ def loads(draw: st.DrawFn) -> list[tuple[float, float]]:
     lengths = draw(st.lists(st.floats(30, 240), min_size=1, max_size=5))
     starts = [0.0, *(sum(lengths[: place + 1]) for place in range(len(lengths) - 1))]
     return [(start, draw(st.floats(0.4, 12))) for start in starts]
-
-
-def profile(world: World, levels: list[tuple[float, float]]) -> LoadCurve:
-    return steps([(start, world.load(max(level, world.fixed_share + 0.05))) for start, level in levels])
-
-
-def gives_all(course: Course, number: int) -> bool:
-    """Whether all that may be shed is, or shedding was cut as deep as the guard allows."""
-    decision = course.trace[number].decision
-    return decision.plan.saturated or bool(decision.clamps) or decision.work_codes[STREAM] == SMALLEST
 
 
 @EXAMPLES

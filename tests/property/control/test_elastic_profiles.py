@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.elasticity.controller_names import BY_SHED_FACTOR, CONTROLLER_NAMES
-from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.simulator.cluster import ClusterSettings
-from streamshed.simulator.profiles import LoadCurve, steps
-from tests.property.control.clusters import Course, elastic_settings, run_on_cluster
-from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, World, worlds
+from tests.property.control.clusters import Course, Levels, elastic_settings, gives_all, profile, run_on_cluster
+from tests.property.control.worlds import INTERVAL, PLAIN, World, worlds
 from tests.thoroughness import examples, share_of
 
 EXAMPLES = examples(10)
@@ -28,9 +26,6 @@ LEARNING_SECONDS = 5 * INTERVAL
 
 CLUSTER = ClusterSettings(running=1, most=64, start_seconds=10.0)
 ELASTIC = elastic_settings(add_after_seconds=30.0)
-
-Levels = list[tuple[float, float]]
-"""Pairs of a time in seconds and a load, in budgets of one worker."""
 
 LEVEL = st.floats(0.4, 12)
 
@@ -91,20 +86,10 @@ def _between(times: Sequence[float], levels: Sequence[float], now: float) -> flo
     return levels[place] + share * (levels[place + 1] - levels[place])
 
 
-def profile(world: World, levels: Levels) -> LoadCurve:
-    return steps([(start, world.load(max(level, world.fixed_share + 0.05))) for start, level in levels])
-
-
 def jumps(levels: Levels) -> list[float]:
     """When load changes to what it was not like before: by more than a third at once, and where it begins."""
     changes = itertools.pairwise(levels)
     return [0.0, *(now for (_, one), (now, other) in changes if max(one, other) > 1.34 * min(one, other))]
-
-
-def gives_all(course: Course, number: int) -> bool:
-    """Whether all that may be shed is, or shedding was cut as deep as the guard allows."""
-    decision = course.trace[number].decision
-    return decision.plan.saturated or bool(decision.clamps) or decision.work_codes[STREAM] == SMALLEST
 
 
 def late(course: Course, levels: Levels, *, goal_seconds: float) -> list[int]:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from streamshed.joins.model.conditions import Condition, Equality
 from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.join_result import JoinResult
@@ -19,6 +20,7 @@ from streamshed.joins.windows.store import MemoryStore
 from tests.oracles.replanned import database
 
 PairCounts = Counter[tuple[int, int]]
+EQUAL = Equality(("k",), ("k",))
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,11 @@ class MicroBatch:
     left: pa.Table
     right: pa.Table
     watermark: int
+
+
+def specification(of: JoinWindows, condition: Condition = EQUAL) -> JoinSpecification:
+    """A join of rows with times `t`."""
+    return JoinSpecification(windows=of, condition=condition, left_time="t", right_time="t")
 
 
 def windows() -> st.SearchStrategy[JoinWindows]:

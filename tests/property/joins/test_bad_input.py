@@ -11,24 +11,18 @@ from hypothesis import strategies as st
 from streamshed.joins.model.conditions import Condition, Equality, InnerProduct, Overlap
 from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.side import Side
-from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.partition import JoinPartition
 from streamshed.joins.windows.plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.joins.windows.window_state import WindowState
 from tests.oracles.replanned import database
-from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
+from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, specification, windows
 from tests.thoroughness import examples
 
 SECOND = 1_000_000
-EQUAL = Equality(("k",), ("k",))
 YEAR_9999, YEAR_1 = 253_402_300_799_999_999, -62_135_596_800_000_000
 """The ends of what a timestamp of Spark can be, microseconds."""
 COUNTS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=25)
-
-
-def specification(of: JoinWindows, condition: Condition = EQUAL) -> JoinSpecification:
-    return JoinSpecification(windows=of, condition=condition, left_time="t", right_time="t")
 
 
 def rows(times: Sequence[int]) -> pa.Table:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from streamshed.joins.model.conditions import Condition, Equality, InnerProduct, Overlap, Predicate
 from streamshed.joins.model.join_windows import JoinWindows
-from streamshed.joins.model.specification import JoinSpecification
-from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
+from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, specification, windows
 from tests.thoroughness import examples
 
 INTEGERS = {"k": pa.int64()}, {"k": st.none() | st.integers(-2, 2)}
@@ -53,10 +52,6 @@ CASES: Mapping[str, tuple[Columns, Condition, str]] = {
         "l.k < r.k",
     ),
 }
-
-
-def specification(of: JoinWindows, condition: Condition) -> JoinSpecification:
-    return JoinSpecification(windows=of, condition=condition, left_time="t", right_time="t")
 
 
 @pytest.mark.parametrize("case", CASES)

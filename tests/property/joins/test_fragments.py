@@ -19,8 +19,8 @@ from streamshed.joins.model.side import Side
 from streamshed.joins.windows.directory import Directory
 from streamshed.joins.windows.plan import JoinPlan, MemoryLimit
 from streamshed.joins.windows.yields import Yields
-from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
-from tests.property.joins.test_exactness import CASES, SETS, WORDS, specification
+from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, specification, windows
+from tests.property.joins.test_exactness import CASES, SETS, WORDS
 from tests.thoroughness import examples
 
 BY_NO_KEY = ("sets", "weighted sets", "predicate")

@@ -24,14 +24,9 @@ from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.planning.window_drop.windows.provenance import needed_rows
 from tests.oracles.replanned import database
+from tests.property.window_specifications import short_windows
 
 LAST = 80
-
-
-@st.composite
-def windows(draw: st.DrawFn) -> WindowSpecification:
-    slide = draw(st.integers(1, 9))
-    return WindowSpecification(draw(st.integers(slide, 20)), slide, draw(st.integers(0, 8)))
 
 
 def _joined(nested: list[WindowSpecification], *, is_left: bool) -> tuple[Node, int]:
@@ -46,7 +41,7 @@ def _joined(nested: list[WindowSpecification], *, is_left: bool) -> tuple[Node, 
     return side, delay_of_stream(left.join(right, on="value", within="9 s"))
 
 
-@given(st.lists(windows(), min_size=1, max_size=3), st.booleans(), st.integers(-3, 40))
+@given(st.lists(short_windows(), min_size=1, max_size=3), st.booleans(), st.integers(-3, 40))
 def test_no_answer_comes_later_than_its_join_waits(
     nested: list[WindowSpecification], is_left: bool, number: int
 ) -> None:
@@ -86,7 +81,7 @@ def _table(rows: list[tuple[int, Stamped]]) -> pa.Table:
 @given(
     answers=_rows(),
     rows=_rows(),
-    window=windows(),
+    window=short_windows(),
     lengths=st.tuples(st.integers(0, 25), st.integers(0, 25)).filter(any),
     steps=st.lists(st.integers(1, 30), min_size=1, max_size=12),
     basic=st.sampled_from([1, 3, 10]),

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.model.conditions import Equality
 from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.side import Side
-from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.partition import JoinPartition
 from streamshed.joins.windows.directory import Directory, Stored
 from streamshed.joins.windows.forgotten import apart, missing_times, together, with_released
@@ -22,16 +20,11 @@ from streamshed.joins.windows.plan import JoinPlan, MemoryLimit
 from streamshed.joins.windows.release import promises, released
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.joins.windows.yields import Yields
-from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
+from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, specification, windows
 from tests.thoroughness import examples
 
 STREAMS = micro_batches({"k": pa.int64()}, {"k": st.none() | st.integers(-2, 2)})
-EQUAL = Equality(("k",), ("k",))
 RATES = st.sampled_from([0.0, 0.1, 1.0, 3.0])
-
-
-def specification(of: JoinWindows) -> JoinSpecification:
-    return JoinSpecification(windows=of, condition=EQUAL, left_time="t", right_time="t")
 
 
 def yields_of(of: JoinWindows) -> st.SearchStrategy[Yields]:

@@ -11,26 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.model.conditions import Equality, Overlap
+from streamshed.joins.model.conditions import Overlap
 from streamshed.joins.model.join_windows import JoinWindows, merged
 from streamshed.joins.model.side import Side
-from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.join_result import JoinResult
 from streamshed.joins.partition.partition import JoinPartition
 from streamshed.joins.windows.plan import JoinPlan, MemoryLimit
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.joins.windows.yields import Yields
-from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, windows
+from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, specification, windows
 from tests.thoroughness import examples
 
 COLUMNS = {"k": pa.int64()}
 STREAMS = micro_batches(COLUMNS, {"k": st.none() | st.integers(-2, 2)})
-EQUAL = Equality(("k",), ("k",))
 SHARES = st.floats(0, 1)
-
-
-def specification(of: JoinWindows) -> JoinSpecification:
-    return JoinSpecification(windows=of, condition=EQUAL, left_time="t", right_time="t")
 
 
 def fractions_of(of: JoinWindows, *shares: float) -> st.SearchStrategy[tuple[float, ...]]:

@@ -16,7 +16,7 @@ from streamshed.planning.rates.least_error import equal_error_rates, least_error
 from streamshed.planning.tree.demand import Demand
 from streamshed.planning.tree.quantization import SMALLEST, STEPS_PER_DECADE, sampling_rate_of
 from streamshed.planning.tree.work_tree import Vector, WorkNode, WorkTree
-from tests.property.planning.trees import GOALS, demands, trees
+from tests.property.planning.trees import GOALS, budget_under, demands, trees
 
 Policy = Callable[[WorkTree, Sequence[Demand], float], Vector]
 LOADS = st.floats(1.05, 50.0)
@@ -28,10 +28,6 @@ every_policy = pytest.mark.parametrize(
 
 def _with_goals(data: st.DataObject, tree: WorkTree, priorities: int = 1) -> list[Demand]:
     return data.draw(demands(len(tree.query_nodes), priorities=priorities, goals=GOALS))
-
-
-def _budget(tree: WorkTree, load: float) -> float:
-    return tree.load_seconds(np.ones(len(tree.query_nodes))) / load
 
 
 def _goal_rates(known: Sequence[Demand]) -> Vector:
@@ -51,7 +47,7 @@ def test_the_rate_of_a_goal_meets_it_and_hardly_a_smaller_one_does(coefficient: 
 @given(data=st.data(), load=LOADS)
 def test_all_goals_are_met_where_all_fit(policy: Policy, data: st.DataObject, load: float) -> None:
     tree = data.draw(trees(grouped=True))
-    known, budget = _with_goals(data, tree), _budget(tree, load)
+    known, budget = _with_goals(data, tree), budget_under(tree, load)
     assume(tree.load_seconds(_goal_rates(known)) <= budget)
     rates = policy(tree, known, budget)
     assert (rates >= _goal_rates(known)).all()
@@ -63,16 +59,16 @@ def test_goals_never_take_more_than_there_is_nor_leave_any_of_it(
     policy: Policy, data: st.DataObject, load: float
 ) -> None:
     tree = data.draw(trees(grouped=True))
-    rates = policy(tree, _with_goals(data, tree, priorities=2), _budget(tree, load))
+    rates = policy(tree, _with_goals(data, tree, priorities=2), budget_under(tree, load))
     assert ((rates >= 0) & (rates <= 1)).all()
-    assert tree.load_seconds(rates) == pytest.approx(_budget(tree, load), rel=1e-6)
+    assert tree.load_seconds(rates) == pytest.approx(budget_under(tree, load), rel=1e-6)
 
 
 @every_policy
 @given(data=st.data(), load=LOADS)
 def test_no_goal_that_is_missed_could_have_been_added(policy: Policy, data: st.DataObject, load: float) -> None:
     tree = data.draw(trees())
-    known, budget = _with_goals(data, tree), _budget(tree, load)
+    known, budget = _with_goals(data, tree), budget_under(tree, load)
     rates, goals = policy(tree, known, budget), _goal_rates(known)
     met = np.where(rates >= goals, goals, 0.0)
     for query in np.flatnonzero(rates < goals):
@@ -86,13 +82,13 @@ def test_no_goal_that_is_missed_could_have_been_added(policy: Policy, data: st.D
 def test_goals_that_would_be_met_anyway_change_nothing(policy: Policy, data: st.DataObject, load: float) -> None:
     tree = data.draw(trees())
     without = data.draw(demands(len(tree.query_nodes), priorities=2))
-    rates = policy(tree, without, _budget(tree, load))
+    rates = policy(tree, without, budget_under(tree, load))
     easy = [
         replace(one, goal=ErrorGoal(max(1e-9, 1.1 * one.error_within(rate, 0.95)), 0.95)) if 0 < rate < 0.9 else one
         for one, rate in zip(without, rates.tolist(), strict=True)
     ]
     assume(all(one.goal_rate <= rate for one, rate in zip(easy, rates.tolist(), strict=True)))
-    assert policy(tree, easy, _budget(tree, load)) == pytest.approx(rates, rel=1e-6)
+    assert policy(tree, easy, budget_under(tree, load)) == pytest.approx(rates, rel=1e-6)
 
 
 @every_policy
@@ -100,7 +96,7 @@ def test_goals_that_would_be_met_anyway_change_nothing(policy: Policy, data: st.
 def test_a_goal_takes_nothing_from_a_higher_priority(policy: Policy, data: st.DataObject, load: float) -> None:
     tree = data.draw(trees())
     known = _with_goals(data, tree, priorities=3)
-    rates = policy(tree, known, _budget(tree, load))
+    rates = policy(tree, known, budget_under(tree, load))
     for one, rate in zip(known, rates, strict=True):
         if rate > 0:
             assert all(rates[i] == 1 for i, other in enumerate(known) if other.priority > one.priority)

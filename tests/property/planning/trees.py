@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import strategies as st
 
 from streamshed.network.terms.goal import ErrorGoal
@@ -53,3 +54,8 @@ def demands(
         )
         for query in range(count)
     ]
+
+
+def budget_under(tree: WorkTree, load: float) -> float:
+    """The seconds of which the work of all rows is so many times as much."""
+    return tree.load_seconds(np.ones(len(tree.query_nodes))) / load

@@ -13,8 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, parse_json, stream
+from streamshed.network.model.stream import Stream
 from streamshed.network.terms.cohorts import COHORTS, part_name
 from streamshed.planning.window_drop.track.droppable import droppable_queries
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
@@ -27,21 +26,15 @@ from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.plan.plan_columns import Plan
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.spark.source.source_frame import folder_frame
+from tests.spark.contracts.broker_records import broker_records
 from tests.spark.files import write_parquet
 
-RECORDS = "value string, topic string, partition int, offset bigint, timestamp timestamp"
-COLUMNS = "ts timestamp, id bigint"
 OUTSIDE = ["topic", "partition", "offset"]
 FIRST, LAST = 10, 14
 """The windows, of a second, that are dropped."""
 
 SECONDS, ROWS_PER_SECOND = 20, 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def _records(path: Path, time: str, identity: Sequence[str]) -> Stream:
-    source = folder(path, "parquet", schema=RECORDS)
-    return stream("records", source, time=time, parse=parse_json("value", COLUMNS), identity=list(identity))
 
 
 def _admitted(spark: SparkSession, known: Stream, *, by: str | None = None, samples: bool = True) -> DataFrame:
@@ -94,7 +87,7 @@ def _is_below_parsing(rows: DataFrame) -> bool:
 def test_rows_that_no_kept_window_needs_are_not_parsed_where_that_is_known_without(
     spark: SparkSession, tmp_path: Path, time: str, identity: list[str], by: str | None, samples: bool, is_below: bool
 ) -> None:
-    admitted = _admitted(spark, _records(tmp_path, time, identity), by=by, samples=samples)
+    admitted = _admitted(spark, broker_records(tmp_path, time, identity, value="string"), by=by, samples=samples)
     assert _is_below_parsing(admitted) == is_below
 
 
@@ -114,7 +107,9 @@ def test_text_that_cannot_be_parsed_is_met_in_dropped_windows_only_where_time_is
         "timestamp": pa.array(instants, pa.timestamp("us", "UTC")),
     }
     write_parquet(tmp_path / "0.parquet", pa.table(columns))
-    met = _admitted(spark, _records(tmp_path, time, OUTSIDE), samples=samples).where(F.col(UNREADABLE).isNotNull())
+    met = _admitted(spark, broker_records(tmp_path, time, OUTSIDE, value="string"), samples=samples).where(
+        F.col(UNREADABLE).isNotNull()
+    )
     by_second = {row["second"]: row["count"] for row in met.groupBy(_second().alias("second")).count().collect()}
     whole = dict.fromkeys(range(SECONDS), ROWS_PER_SECOND)
     dropped = range(FIRST, LAST + 1)

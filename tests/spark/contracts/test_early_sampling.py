@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, parse_json, stream
+from streamshed.network.model.stream import Stream, stream
 from streamshed.sharing.gating import Gating
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
 from streamshed.spark.common.internal_names import NOW, OPEN, OPENED
@@ -18,14 +18,7 @@ from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.plan.plan_columns import Plan
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.spark.source.source_frame import folder_frame
-
-RECORDS = "value binary, topic string, partition int, offset bigint, timestamp timestamp"
-COLUMNS = "ts timestamp, id bigint"
-
-
-def _records(path: Path, time: str, identity: str | list[str]) -> Stream:
-    source = folder(path, "parquet", schema=RECORDS)
-    return stream("records", source, time=time, parse=parse_json("value", COLUMNS), identity=identity)
+from tests.spark.contracts.broker_records import COLUMNS, broker_records
 
 
 def _lines_of_plan(spark: SparkSession, known: Stream) -> list[str]:
@@ -53,7 +46,7 @@ def _sampler(lines: list[str], word: str) -> int:
 
 @pytest.mark.parametrize("identity", [["topic", "partition", "offset"], "file_row"])
 def test_what_is_shed_is_not_parsed(spark: SparkSession, tmp_path: Path, identity: str | list[str]) -> None:
-    lines = _lines_of_plan(spark, _records(tmp_path, "ts", identity))
+    lines = _lines_of_plan(spark, broker_records(tmp_path, "ts", identity))
     sampler = _sampler(lines, "xxhash64")
     assert "from_json" not in lines[sampler]
     assert _place(lines, "from_json") < sampler
@@ -65,6 +58,6 @@ def test_what_is_shed_of_a_folder_of_json_is_not_parsed(spark: SparkSession, tmp
 
 
 def test_what_identifies_a_row_is_parsed_first(spark: SparkSession, tmp_path: Path) -> None:
-    lines = _lines_of_plan(spark, _records(tmp_path, "timestamp", ["id"]))
+    lines = _lines_of_plan(spark, broker_records(tmp_path, "timestamp", ["id"]))
     sampler = _sampler(lines, "xxhash64")
     assert any("from_json" in line for line in lines[sampler:])

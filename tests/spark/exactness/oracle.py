@@ -19,6 +19,7 @@ from tests.spark.exactness.specification import (
     Partner,
     QuerySpec,
     Step,
+    kind_of,
 )
 from tests.spark.exactness.tables import EPOCH, SPAN_SECONDS, Tables
 
@@ -32,7 +33,6 @@ _FUNCTIONS = {
     "count_distinct": "count",
 }
 _DISPERSIONS = frozenset({"variance", "var_pop", "stddev", "stddev_pop"})
-_FLOATING = _DISPERSIONS | {"avg"}
 
 
 @dataclass(frozen=True)
@@ -195,10 +195,4 @@ def _expected(query: QuerySpec, row: tuple[Any, ...]) -> Iterator[tuple[Place, E
     key = row[1 : 1 + width]
     for index, call in enumerate(query.aggregates):
         value, rows, magnitude = row[1 + width + 3 * index : 4 + width + 3 * index]
-        yield Place(opened, key, call.name), Expected(value, _kind(call), rows, float(magnitude))
-
-
-def _kind(call: AggregateSpec) -> Kind:
-    if call.argument is None or call.function in {"count", "count_if", "count_distinct"}:
-        return Kind.INTEGER
-    return Kind.DOUBLE if call.parts or call.function in _FLOATING else call.argument.kind
+        yield Place(opened, key, call.name), Expected(value, kind_of(call), rows, float(magnitude))

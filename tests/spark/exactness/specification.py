@@ -89,6 +89,17 @@ class AggregateSpec:
     parts: tuple["AggregateSpec", ...] = ()
 
 
+FLOATING = frozenset({"avg", "variance", "var_pop", "stddev", "stddev_pop"})
+"""Functions whose value is a double, whatever their argument is."""
+
+
+def kind_of(call: AggregateSpec) -> Kind:
+    """The type of a function's value."""
+    if call.argument is None or call.function in {"count", "count_if", "count_distinct"}:
+        return Kind.INTEGER
+    return Kind.DOUBLE if call.parts or call.function in FLOATING else call.argument.kind
+
+
 @dataclass(frozen=True)
 class QuerySpec:
     """One query; without a window it is set-valued.

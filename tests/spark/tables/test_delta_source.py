@@ -16,7 +16,6 @@ from pyarrow import feather
 from tests.spark.kafka.broker import script
 from tests.spark.tables.delta_program import COMMITS, rows_of
 from tests.spark.trunks.windows_of_duckdb import Answers, ExactWindows
-from tests.thoroughness import thorough
 
 _ROOT = Path(__file__).parents[3]
 _N, _TOTAL = (
@@ -79,14 +78,12 @@ def test_a_table_that_is_not_there_and_other_columns_are_refused(whole: Path) ->
     assert 'the column "zone" is int in the table, and string in the schema' in other
 
 
-@thorough
 @pytest.mark.parametrize(("query", "aggregate"), EXACT)
 def test_a_stream_answers_each_window_once_and_exactly(streamed: Path, query: str, aggregate: str) -> None:
     answers = ds.dataset(streamed / "answers", partitioning="hive").to_table()
     assert _answers(answers, query, aggregate) == EXACT[query, aggregate].answers(ROWS)
 
 
-@thorough
 def test_what_delta_refuses_is_told_with_the_way_on(streamed: Path) -> None:
     """Rows without an event time, one in each commit, were set aside, and rows that are deleted end the next run."""
     outcome = json.loads((streamed / "outcome.json").read_text())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 
 from streamshed.network.terms.window import WindowSpecification
-from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
+from tests.spark.event_times import microseconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.windows_of_duckdb import Answers
 
@@ -29,8 +29,7 @@ def tolerant_queries(outcome: Outcome) -> list[str]:
 
 def window_number(start: datetime, window: WindowSpecification) -> int:
     """The number of the window that starts then."""
-    microseconds = EPOCH_MICROSECONDS + (start - EPOCH) // timedelta(microseconds=1)
-    return (microseconds - window.offset_microseconds) // window.slide_microseconds
+    return (microseconds_of(start) - window.offset_microseconds) // window.slide_microseconds
 
 
 def test_what_is_delivered_is_exact_and_the_rest_are_gaps(outcome: Outcome) -> None:
@@ -64,6 +63,10 @@ def test_a_window_is_answered_once_and_exactly(outcome: Outcome) -> None:
         assert {value for place, value in answers.items() if place not in expected} <= {None, 0.0}, query
         assert all(row.exact for row in outcome.rows(query)), query
         assert not outcome.gaps(query), query
+
+
+def test_no_row_is_late(outcome: Outcome) -> None:
+    assert outcome.rows(kind="late") == []
 
 
 def check_unreadable_rows_are_counted(outcome: Outcome, clock: str = "time") -> None:

@@ -21,8 +21,10 @@ from streamshed.spark.loop.history import History
 from streamshed.spark.plan.plan_row import PlanRow
 from streamshed.spark.plan.written_plans import WrittenPlans
 from streamshed.statistics.network_statistics import NetworkStatistics
-from tests.spark.harness import Found, found_in
+from tests.spark.event_times import microseconds_of, seconds_of
+from tests.spark.harness import Found, found_in, rows_in_order, values_by_window
 from tests.spark.trunks.course import PLANS, PLANS_WHEN_KILLED, answers_of, before_start
+from tests.spark.trunks.inputs import STEP
 from tests.spark.trunks.scenario import Scenario, Shed
 from tests.spark.trunks.scripted_loop import step_of, steps_read
 from tests.spark.trunks.trunk import Cast, prefixed
@@ -66,15 +68,18 @@ class Outcome:
 
     def rows(self, query: str | None = None, kind: str = "answer") -> list[Found]:
         """What came of one query, or of all, in order of time."""
-        chosen = [row for row in self.all_rows if row.kind == kind and query in (None, row.query)]
-        return sorted(chosen, key=lambda row: (str(row.window_start), row.query, repr(row.key), repr(row.aggregate)))
+        return rows_in_order(self.all_rows, query, kind)
 
     def values(self, query: str, aggregate: str) -> dict[datetime, float | None]:
         """Answers of an ungrouped query by the start of their window; fails where one came twice."""
+        return values_by_window(self.all_rows, query, aggregate)
+
+    def texts(self, query: str, aggregate: str) -> dict[tuple[float, str | None], str]:
+        """Answers as text, by the second at which their window starts and their group; fails where one came twice."""
         rows = [row for row in self.rows(query) if row.aggregate == aggregate]
-        values = {row.window_start: row.value for row in rows}
-        assert len(values) == len(rows), f"{query}: a window was answered twice"
-        return values
+        texts = {(seconds_of(row.window_start), row.key[0]): str(row.value_text) for row in rows}
+        assert len(texts) == len(rows), f"{query}: a window was answered twice"
+        return texts
 
     def answers(self, query: str, aggregate: str) -> dict[tuple[datetime, tuple[str | None, ...]], float | None]:
         """Answers by the start of their window and their key; fails where one came twice."""
@@ -89,6 +94,10 @@ class Outcome:
         gaps = {row.window_start: row for row in rows}
         assert len(gaps) == len(rows), f"{query}: a gap was told twice"
         return gaps
+
+    def gap_starts(self, query: str) -> set[int]:
+        """When windows begin that were not answered, microseconds."""
+        return {microseconds_of(start) for start in self.gaps(query)}
 
     @cached_property
     def raw_answers(self) -> pa.Table:
@@ -168,6 +177,12 @@ class Outcome:
         return (
             int(json.loads(offsets.read_text().splitlines()[1])["batchWatermarkMs"]) * 1000 if offsets.exists() else 0
         )
+
+    def rows_as_they_came(self, stream: str, clock: str = "time") -> pa.Table:
+        """All rows, with the instant up to which windows were closed when they came, as Spark's checkpoint has it."""
+        rows, readers = self.table(stream), self.readers(stream, clock)
+        closed = [self.watermark_of(readers[step] - 1, clock) for step in rows[STEP].to_pylist()]
+        return rows.append_column("closed_until", pa.array(closed, pa.int64()))
 
     def rows_of_files_by_micro_batch(self, clock: str = "time") -> Counter[int]:
         """How many rows there are in the files that each micro-batch read, whether they can be read or not."""

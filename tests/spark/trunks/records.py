@@ -94,3 +94,7 @@ def why_row_by_row(outcome: Outcome, spark: SparkSession, name: str, more: Seque
     stream = next(one for one in outcome.network.streams if one.name == name)
     queries = [*(query for query in outcome.network.queries if query.stream == stream), *more]
     return compile_stream(stream, queries, folder_frame(spark, stream), Admission()).row_by_row
+
+
+def test_these_records_go_by_columns(outcome: Outcome, spark: SparkSession) -> None:
+    assert why_row_by_row(outcome, spark, "records") is None

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.network import QueryNetwork, network
@@ -18,17 +17,13 @@ from streamshed.statistics.network_statistics import (
     QueryStatistics,
     StreamStatistics,
 )
-from tests.unit.control.examples import PRIOR, outcome, upcoming
+from tests.unit.control.examples import PRIOR, known_of, outcome, upcoming
 from tests.unit.planning.networks import counting, rows_of
 
 
 def loop_of(asked: QueryNetwork, statistics: NetworkStatistics | None = None) -> ControlLoop:
     settings = ControlSettings(trigger_interval_seconds=2.0, prior=PRIOR, statistics=statistics)
     return ControlLoop(asked, settings, lambda: 99.0)
-
-
-def known_of(loop: ControlLoop) -> NetworkStatistics:
-    return known_statistics(loop.network, loop.settings, loop.state)
 
 
 @pytest.mark.parametrize("pattern", ["x", "x.", "xx.", "x..."])

@@ -2,7 +2,6 @@
 
 import pytest
 
-from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.dashboard.explained import explained
@@ -13,9 +12,8 @@ from streamshed.planning.explain.load_planner import explain
 from streamshed.planning.load.network_load import network_load
 from streamshed.statistics.guess import CHEAP_SECONDS, SLICE_SECONDS, guessed_statistics
 from streamshed.statistics.learned import LearnedStatistics, learned_from_document
-from streamshed.statistics.network_statistics import NetworkStatistics
 from streamshed.statistics.sql_cost import SqlCost
-from tests.unit.control.examples import PRIOR, outcome, upcoming
+from tests.unit.control.examples import PRIOR, known_of, outcome, upcoming
 from tests.unit.planning.networks import rows_of
 
 ROWS = rows_of("packets")
@@ -33,10 +31,6 @@ def loop_of(costs: dict[str, SqlCost]) -> ControlLoop:
     loop = ControlLoop(ASKED, ControlSettings(trigger_interval_seconds=2.0, prior=PRIOR), lambda: 99.0)
     loop.take_sql_costs(costs, parallel_tasks=TASKS)
     return loop
-
-
-def known_of(loop: ControlLoop) -> NetworkStatistics:
-    return known_statistics(loop.network, loop.settings, loop.state)
 
 
 def test_a_measured_operator_costs_what_it_took_and_another_keeps_its_guess() -> None:

@@ -12,14 +12,8 @@ from streamshed.planning.plan.work_shares import plan_work_shares
 from streamshed.planning.tree.quantization import WHOLE, code_of
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
+from tests.unit.control.examples import BUDGET, PRIOR, statistics
 from tests.unit.planning.networks import counting
-
-PRIOR = LoadPrior(fixed_seconds=0.2, seconds_per_row=1e-6, read_share=0.2)
-BUDGET = Budget(trigger_interval_seconds=2.0, deadline_seconds=2.0, headroom=0.8)
-
-
-def statistics(**rows: int) -> Statistics:
-    return Statistics(offered_rows=rows, load_model=LoadModel.initial(list(rows), PRIOR))
 
 
 def test_the_rate_solves_the_load_equation() -> None:

@@ -1,7 +1,11 @@
 from collections.abc import Sequence
+from pathlib import Path
 
 import pyarrow as pa
 
+from streamshed.traces.load_profile import constant_load
+from streamshed.traces.manifest import StagedFeed
+from streamshed.traces.stage import stage
 from streamshed.traces.trace import TIME_TYPE, Trace, trace_of
 
 START = 1_100_000_000_000_000
@@ -20,3 +24,8 @@ def small_table(times: Sequence[int | None]) -> pa.Table:
 
 def small_trace(times: Sequence[int | None] = (0, 1_000, 4_000, 4_000, 9_000, 10_000)) -> Trace:
     return trace_of(small_table(times))
+
+
+def small_feed(watched: Path) -> StagedFeed:
+    """Two seconds of the small trace, 100 rows each, for a folder."""
+    return stage(small_trace(), constant_load(2_000_000), rows_per_second=100, watched=watched)

@@ -11,7 +11,7 @@ from streamshed.traces.feed import Feeder, FeedReport
 from streamshed.traces.load_profile import constant_load
 from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.stage import stage
-from tests.unit.traces.small_trace import small_trace
+from tests.unit.traces.small_trace import small_feed, small_trace
 
 NOW = 1_700_000_000.0
 
@@ -36,7 +36,7 @@ def watched(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def feed(watched: Path) -> StagedFeed:
-    return stage(small_trace(), constant_load(2_000_000), rows_per_second=100, watched=watched)
+    return small_feed(watched)
 
 
 @pytest.fixture

@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.planning.rates.least_error import least_error_rates
-from streamshed.planning.tree.demand import Demand
-from streamshed.planning.tree.work_tree import WorkNode, WorkTree
 from streamshed.planning.window_drop.choose.drop_plan import PATIENCE, DropPlan, drop_plan
 from streamshed.planning.window_drop.choose.least_kept import LeastKept, least_kept, rare
 from streamshed.planning.window_drop.choose.rehearsal import rehearsed_needs
@@ -24,6 +22,7 @@ from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.planning.window_drop.windows.window_demand import WindowDemand
 from streamshed_bench.windows.windows_optimum import most_delivered
 from streamshed_bench.windows.windows_queries import WindowsQuery
+from tests.property.planning.window_drop.protected_work import protected_work
 from tests.property.planning.window_drop.test_kept_runs import MIXED, OTHERS, Course, course_of
 from tests.thoroughness import examples
 
@@ -31,12 +30,7 @@ Windows = tuple[tuple[int, int, int], ...]
 
 
 def _work(course: Course) -> TolerantWork:
-    """All queries below one dear node."""
-    own = [WorkNode(name=name, parent=0, seconds=0.0, query=number) for number, name in enumerate(course.queries)]
-    demands = [Demand(query=name, coefficient=1.0, is_protected=True) for name in course.queries]
-    return TolerantWork(
-        WorkTree((WorkNode(name="dear", parent=None, seconds=1.0), *own)), demands, dict(course.queries)
-    )
+    return protected_work(course.queries, query_seconds=0.0)
 
 
 def _asked(course: Course) -> list[WindowDemand]:

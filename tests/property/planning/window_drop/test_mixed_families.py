@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from streamshed.network.model.network import network
 from streamshed.network.terms.cohorts import COHORTS
-from streamshed.planning.tree.demand import Demand
 from streamshed.planning.tree.work_tree import Vector, WorkNode, WorkTree
-from streamshed.planning.window_drop.choose.tolerant_work import TolerantWork
 from streamshed.planning.window_drop.choose.window_shares import window_shares
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.track.droppable import DroppableQuery, droppable_queries
 from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.planning.window_drop.windows.window_demand import WindowDemand
+from tests.property.planning.window_drop.protected_work import protected_work
 from tests.thoroughness import examples
 from tests.unit.planning.networks import rows_of
 
@@ -37,12 +36,6 @@ def queries_of(ways: list[int]) -> dict[str, DroppableQuery]:
         aggregate = windowed.by(*keys).agg(**{f"n{number}": f"sum(value + {number})"})
         found.append(aggregate.query(f"q{number}", mode="subset", max_gap=200, gaps_by=gaps_by))
     return {one.query: one for one in droppable_queries(network(*found))}
-
-
-def work_of(queries: dict[str, DroppableQuery]) -> TolerantWork:
-    leaves = [WorkNode(name=name, parent=0, seconds=1.0, query=number) for number, name in enumerate(queries)]
-    demands = [Demand(query=name, coefficient=1.0, is_protected=True) for name in queries]
-    return TolerantWork(WorkTree((WorkNode(name="rows", parent=None, seconds=1.0), *leaves)), demands, queries)
 
 
 def needed_by_counting(queries: dict[str, DroppableQuery], drops: WindowDrops) -> float:
@@ -64,7 +57,7 @@ def test_what_is_needed_is_the_union_of_what_independent_coins_leave(asked: list
     kept = {f"q{number}": share for number, (_, share) in enumerate(asked)}
     times = {"packets": EventTimes(opened=0, carried_since=0, first=0, last=SECONDS * SECOND - 1)}
     drops = advanced_drops(queries, kept, UpcomingWindows(event_times=times))
-    work = work_of(queries)
+    work = protected_work(queries, query_seconds=1.0)
     counted = needed_by_counting(queries, drops)
     expected = work.expected_needs(np.array([kept[name] for name in queries]))[0]
     assert abs(float(expected) - counted) < 0.06

@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.windows.provenance import needed_rows
 from tests.oracles.arrangement import DropWindows, fan_out, of_query, pipeline
-
-
-@st.composite
-def windows(draw: st.DrawFn) -> WindowSpecification:
-    slide = draw(st.integers(1, 9))
-    return WindowSpecification(draw(st.integers(slide, 20)), slide, draw(st.integers(0, 8)))
+from tests.property.window_specifications import short_windows
 
 
 def reached(nested: list[WindowSpecification], start: int, time: int) -> bool:
@@ -27,7 +22,7 @@ def reached(nested: list[WindowSpecification], start: int, time: int) -> bool:
     return any(reached(below, stamp, time) for stamp in stamps)
 
 
-@given(st.lists(windows(), min_size=1, max_size=3), st.integers(-3, 3))
+@given(st.lists(short_windows(), min_size=1, max_size=3), st.integers(-3, 3))
 def test_it_is_all_that_matters_and_nothing_else(nested: list[WindowSpecification], number: int) -> None:
     outermost = nested[-1]
     start = outermost.offset_microseconds + number * outermost.slide_microseconds
@@ -40,7 +35,7 @@ def test_it_is_all_that_matters_and_nothing_else(nested: list[WindowSpecificatio
     assert list(range(found.start, found.end)) == times
 
 
-@given(st.lists(windows(), min_size=1, max_size=4), st.integers(-3, 3))
+@given(st.lists(short_windows(), min_size=1, max_size=4), st.integers(-3, 3))
 def test_the_rule_of_the_paper_is_an_upper_bound(nested: list[WindowSpecification], number: int) -> None:
     outermost = nested[-1]
     start = outermost.offset_microseconds + number * outermost.slide_microseconds
@@ -53,7 +48,7 @@ def test_the_rule_of_the_paper_is_an_upper_bound(nested: list[WindowSpecificatio
         assert start <= found.start < found.end <= start + common.size
 
 
-@given(st.lists(windows(), min_size=1, max_size=4), st.lists(st.integers(1, 40), min_size=4, max_size=4))
+@given(st.lists(short_windows(), min_size=1, max_size=4), st.lists(st.integers(1, 40), min_size=4, max_size=4))
 def test_a_common_window_holds_those_of_all_that_begin_in_it(
     siblings: list[WindowSpecification], batches: list[int]
 ) -> None:
@@ -66,7 +61,7 @@ def test_a_common_window_holds_those_of_all_that_begin_in_it(
         assert common.gap_windows * len(starts) <= batch
 
 
-@given(windows(), st.lists(windows(), min_size=1, max_size=3))
+@given(short_windows(), st.lists(short_windows(), min_size=1, max_size=3))
 def test_both_ways_to_compose_the_rules_agree(first: WindowSpecification, siblings: list[WindowSpecification]) -> None:
     each = [of_query(window, 7) for window in siblings]
     before_the_split: DropWindows = pipeline(first, fan_out(each))

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
-from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
+from tests.spark.event_times import microseconds_of
 from tests.spark.exactness.comparison import Answer
 from tests.spark.exactness.oracle import Place
 from tests.spark.harness import Found
-
-
-def microseconds_of(instant: datetime) -> int:
-    """An instant in microseconds."""
-    return EPOCH_MICROSECONDS + (instant - EPOCH) // timedelta(microseconds=1)
 
 
 def answer_of(row: Found) -> Answer:

@@ -29,6 +29,7 @@ from tests.spark.exactness.specification import (
     QuerySpec,
     Sql,
     Step,
+    kind_of,
 )
 from tests.spark.trunks.random.arrivals import WATERMARK_SECONDS
 
@@ -43,7 +44,6 @@ _RULES_THAT_MOVE_FILTERS = (
 )
 _NUMBERS = frozenset({Kind.INTEGER, Kind.BIG, Kind.DOUBLE, Kind.DECIMAL})
 _FUNCTIONS = {"quantile_0": "min", "quantile_1": "max", "count_distinct": "count"}
-_FLOATING = frozenset({"avg", "variance", "var_pop", "stddev", "stddev_pop"})
 
 
 def native_answers(
@@ -99,7 +99,7 @@ def _branch(query: QuerySpec, rows: DataFrame, relations: Mapping[str, DataFrame
     values = [
         F.struct(
             F.lit(call.name).alias("aggregate"),
-            _encoded(F.col(f"value_{index}"), _kind(call)).alias("value"),
+            _encoded(F.col(f"value_{index}"), kind_of(call)).alias("value"),
             F.col(f"rows_{index}").alias("rows"),
             F.coalesce(F.col(f"magnitude_{index}"), F.lit(0.0)).alias("magnitude"),
         )
@@ -160,12 +160,6 @@ def _parts(call: AggregateSpec) -> tuple[Column, Column, Column]:
     return function, F.count(value), size
 
 
-def _kind(call: AggregateSpec) -> Kind:
-    if call.argument is None or call.function in {"count", "count_if", "count_distinct"}:
-        return Kind.INTEGER
-    return Kind.DOUBLE if call.parts or call.function in _FLOATING else call.argument.kind
-
-
 def _encoded(value: Column, kind: Kind) -> Column:
     """A value as text from which `_python` reads it back."""
     match kind:
@@ -204,8 +198,8 @@ def _decoded(query: QuerySpec, row: Mapping[str, Any]) -> tuple[Place, Expected]
     call = next(call for call in query.aggregates if call.name == row["aggregate"])
     kinds = [sql.kind for sql in _key_sql(query)]
     key = tuple(_python(text, kind) for text, kind in zip(row["key"], kinds, strict=True))
-    value = _python(row["value"], _kind(call))
-    return Place(row["opened"], key, call.name), Expected(value, _kind(call), row["rows"], row["magnitude"])
+    value = _python(row["value"], kind_of(call))
+    return Place(row["opened"], key, call.name), Expected(value, kind_of(call), row["rows"], row["magnitude"])
 
 
 def _key_sql(query: QuerySpec) -> list[Sql]:

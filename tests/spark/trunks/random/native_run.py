@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-import pyarrow as pa
-from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from tests.spark.event_times import EPOCH
 from tests.spark.exactness.oracle import Expected, Place
-from tests.spark.files import appear
+from tests.spark.files import write_parquet
 from tests.spark.trunks.random.arrivals import empty_row
 from tests.spark.trunks.random.native import native_answers
 from tests.spark.trunks.random.read_rows import rows_read, steps_by_micro_batch
@@ -55,11 +53,7 @@ def _write(cast: Cast, name: str, folder: Path) -> None:
     rows = cast.inputs[name].rows
     files = [rows_read(rows, name, steps) for steps in steps_by_micro_batch(cast)]
     for number, table in enumerate([*files, empty_row(files[0].schema, -1, _CLOSING)]):
-        _write_file(folder / f"{number:03}.parquet", table)
-
-
-def _write_file(path: Path, table: pa.Table) -> None:
-    appear(path, lambda draft: parquet.write_table(table, draft))
+        write_parquet(folder / f"{number:03}.parquet", table)
 
 
 def _original(name: str) -> str:

@@ -12,12 +12,10 @@ from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.query import Query
 from streamshed.network.model.stream import Stream
-from tests.spark.event_times import seconds_of
 from tests.spark.in_order import InOrder
 from tests.spark.prices_in_order import SIZE, SLIDE, Lists, prices_in_windows
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.restart.refusing import refused_message
-from tests.spark.trunks.restart.trades import trades_as_they_came
 from tests.spark.trunks.restart.versions import (
     InAnyOrder,
     Otherwise,
@@ -57,24 +55,17 @@ SCENARIO = Scenario(queries=_queries)
 
 
 def _expected(outcome: Outcome) -> Lists:
-    return prices_in_windows(trades_as_they_came(outcome), SIZE, SLIDE, price="v", symbol="g")
-
-
-def _told(outcome: Outcome, query: str) -> Lists:
-    rows = outcome.rows(query)
-    told = {(seconds_of(row.window_start), row.key[0]): str(row.value_text) for row in rows}
-    assert len(told) == len(rows), "a window was answered twice"
-    return told
+    return prices_in_windows(outcome.rows_as_they_came("trades"), SIZE, SLIDE, price="v", symbol="g")
 
 
 def test_a_class_may_gain_and_lose_merge_and_change_across_restarts(outcome: Outcome) -> None:
-    assert _told(outcome, "changing") == _expected(outcome)
+    assert outcome.texts("changing", "told") == _expected(outcome)
     assert outcome.rows("changing", kind="late")
 
 
 def test_states_without_rows_outlive_a_restart(outcome: Outcome) -> None:
     expected = {place: repr(sorted(ast.literal_eval(told))) for place, told in _expected(outcome).items()}
-    assert _told(outcome, "without_rows") == expected
+    assert outcome.texts("without_rows", "told") == expected
 
 
 @pytest.mark.parametrize("changed", [WithOtherIncr, InOrder])

@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from streamshed.network.model.sources import FileFormat
 from tests.spark.event_times import EPOCH_MICROSECONDS
-from tests.spark.trunks.inputs import STEP, Input
-from tests.spark.trunks.outcome import Outcome
+from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.restart.course import SECONDS, STEP_SECONDS, STEPS
 
 WATERMARK_SECONDS = 3
@@ -62,10 +61,3 @@ TRADES = Input(
     schema="ts timestamp, v bigint, g string",
     settings={"time": "ts", "watermark": f"{WATERMARK_SECONDS} seconds"},
 )
-
-
-def trades_as_they_came(outcome: Outcome) -> pa.Table:
-    """All rows, with the instant up to which windows were closed when they came, as Spark's checkpoint has it."""
-    trades, readers = outcome.table("trades"), outcome.readers("trades")
-    closed = [outcome.watermark_of(readers[step] - 1) for step in trades[STEP].to_pylist()]
-    return trades.append_column("closed_until", pa.array(closed, pa.int64()))

@@ -8,11 +8,10 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 import pytest
-from pyspark.sql import SparkSession
 
 from streamshed.network.model.query import Query
 from tests.spark.harness import Found
-from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
+from tests.spark.trunks.drawn_rows import DrawnRows
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import SHED_STEPS
 from tests.spark.trunks.sample.estimates import ENOUGH, Asked, check_answers, t_quantile
@@ -53,11 +52,6 @@ def _is_even(rows: DrawnRows) -> np.ndarray:
 
 def _passes(rows: DrawnRows) -> np.ndarray:
     return _is_even(rows) & (rows["w"] * 2 > LIMIT)
-
-
-@pytest.fixture(scope="module")
-def rows(outcome: Outcome, spark: SparkSession) -> DrawnRows:
-    return drawn_rows(outcome, spark, "events", ["id"])
 
 
 def _answers(outcome: Outcome, query: str, aggregate: str, *, exact: bool = False) -> list[Found]:

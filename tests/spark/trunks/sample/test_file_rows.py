@@ -13,11 +13,17 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.query import Query
 from tests.spark.event_times import instants
+from tests.spark.trunks.checks import (
+    test_no_row_is_late,  # noqa: F401
+)
 from tests.spark.trunks.drawn_rows import FILE_ROW, DrawnRows, drawn_rows
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import CODES
-from tests.spark.trunks.sample.estimates import Asked, check_answers
+from tests.spark.trunks.sample.checks import (
+    test_windows_are_answered_once_from_the_rows_that_were_to_be_kept,  # noqa: F401
+)
+from tests.spark.trunks.sample.estimates import Asked
 from tests.spark.trunks.sample.events import STEP_SECONDS, STEPS
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 
@@ -80,14 +86,6 @@ def rows(all_rows: DrawnRows) -> DrawnRows:
     return all_rows.those(np.isfinite(all_rows.seconds))
 
 
-@pytest.mark.parametrize("query", ASKED)
-def test_windows_are_answered_once_from_the_rows_that_were_to_be_kept(
-    outcome: Outcome, rows: DrawnRows, query: str
-) -> None:
-    check_answers(outcome, rows, query, ASKED[query])
-    assert {row.exact for row in outcome.rows(query)} == {True, False}
-
-
 def test_windows_of_steps_that_were_shed_hold_fewer_rows(outcome: Outcome, rows: DrawnRows) -> None:
     answers = [row for row in outcome.rows("sliding") if row.aggregate == "n"]
     assert sum(not row.exact for row in answers) > len(answers) / 2
@@ -109,7 +107,3 @@ def test_unreadable_rows_are_set_aside_once_and_shed_as_others_are(outcome: Outc
     assert 0 < len(set_aside) < len(unreadable)
     assert {row["reason"] for row in set_aside} == {"event time is null"}
     assert {row["rows"] for row in set_aside} == {1}
-
-
-def test_no_restart_makes_rows_late(outcome: Outcome) -> None:
-    assert not outcome.rows(kind="late")

@@ -9,14 +9,13 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 import pytest
-from pyspark.sql import SparkSession
 
 from streamshed.network.model.query import Query
 from streamshed.planning.plan.query_rates import SizedRate
 from streamshed.planning.tree.quantization import STEPS_PER_DECADE, sampling_rate_of
 from streamshed.sharing.gating import STEP
 from tests.spark.harness import Found
-from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
+from tests.spark.trunks.drawn_rows import DrawnRows
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import SHED_STEPS
 from tests.spark.trunks.sample.events import ROWS_PER_STEP, STEP_SECONDS
@@ -60,11 +59,6 @@ def _is_finite(rows: DrawnRows) -> np.ndarray:
 
 TAKEN = {"bytes": _is_finite, "selected": lambda rows: _is_finite(rows) & (rows["x"] > 150), "judged": _is_finite}
 """Which rows a query takes."""
-
-
-@pytest.fixture(scope="module")
-def rows(outcome: Outcome, spark: SparkSession) -> DrawnRows:
-    return drawn_rows(outcome, spark, "events", ["id"])
 
 
 def _shed_rows(rows: DrawnRows, query: str) -> DrawnRows:

@@ -9,11 +9,10 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from pyspark.sql import SparkSession
 
 from streamshed.network.model.query import Query
 from streamshed.planning.tree.quantization import sampling_rate_of
-from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
+from tests.spark.trunks.drawn_rows import DrawnRows
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import SHED_STEPS
 from tests.spark.trunks.sample.estimates import Asked, check_answers
@@ -47,11 +46,6 @@ def _queries(setting: Setting) -> Iterable[Query]:
 
 
 SCENARIO = Scenario(queries=_queries, shed=lambda step: Shed(codes=CODES) if step in SHED_STEPS else NOTHING_SHED)
-
-
-@pytest.fixture(scope="module")
-def rows(outcome: Outcome, spark: SparkSession) -> DrawnRows:
-    return drawn_rows(outcome, spark, "events", ["id"])
 
 
 def _ids(outcome: Outcome, query: str) -> set[int]:

@@ -25,6 +25,7 @@ from streamshed.spark import answers
 from tests.spark.event_times import EPOCH_MICROSECONDS, at, instants
 from tests.spark.trunks.checks import (
     test_no_gap_is_longer_than_allowed,  # noqa: F401
+    test_no_row_is_late,  # noqa: F401
     test_what_is_delivered_is_exact_and_the_rest_are_gaps,  # noqa: F401
 )
 from tests.spark.trunks.inputs import Input
@@ -151,10 +152,6 @@ def test_rows_without_a_time_are_set_aside_and_counted(outcome: Outcome, name: s
         NOT_COMPUTED: len(NO_TIMES[name]),
         **({BEFORE_1970: len(EARLY)} if name == "milliseconds" else {}),
     }
-
-
-def test_no_row_is_late(outcome: Outcome) -> None:
-    assert outcome.rows(kind="late") == []
 
 
 def test_footers_tell_of_numbers_since_the_epoch(outcome: Outcome) -> None:

@@ -12,6 +12,7 @@ from tests.spark.event_times import at
 from tests.spark.trunks.checks import (
     check_unreadable_rows_are_counted,
     test_no_gap_is_longer_than_allowed,  # noqa: F401
+    test_no_row_is_late,  # noqa: F401
     test_what_is_delivered_is_exact_and_the_rest_are_gaps,  # noqa: F401
 )
 from tests.spark.trunks.outcome import Outcome
@@ -85,7 +86,3 @@ def test_the_rows_are_set_aside_and_counted(outcome: Outcome) -> None:
     assert rows["events"]["identity"].endswith(f"events/{FAR_AHEAD_STEP:03}.parquet#{FAR_AHEAD_PLACE}")
     assert "2038" in rows["json"]["text"]
     check_unreadable_rows_are_counted(outcome)
-
-
-def test_nothing_is_late(outcome: Outcome) -> None:
-    assert outcome.rows(kind="late") == []

@@ -11,8 +11,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from tests.spark.event_times import EPOCH_MICROSECONDS
-from tests.spark.trunks.inputs import STEP, Input
-from tests.spark.trunks.outcome import Outcome
+from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.time.steps import STEP_SECONDS, STEPS
 
 CLOCK, WATERMARK_SECONDS = "trades", 3
@@ -57,10 +56,3 @@ TRADES = Input(
     schema=SCHEMA,
     settings={"time": "ts", "watermark": f"{WATERMARK_SECONDS} seconds", "clock": CLOCK},
 )
-
-
-def trades_as_they_came(outcome: Outcome) -> pa.Table:
-    """All rows, with the instant up to which windows were closed when they came, as Spark's checkpoint has it."""
-    trades, readers = outcome.table("trades"), outcome.readers("trades", CLOCK)
-    closed = [outcome.watermark_of(readers[step] - 1, CLOCK) for step in trades[STEP].to_pylist()]
-    return trades.append_column("closed_until", pa.array(closed, pa.int64()))

@@ -8,11 +8,9 @@ import pytest
 
 from streamshed.errors import SinkUnavailableError
 from streamshed.traces.feed import Feeder
-from streamshed.traces.load_profile import constant_load
 from streamshed.traces.manifest import StagedFeed
-from streamshed.traces.stage import stage
 from streamshed_bench.runs.burst_feed import feed_out
-from tests.unit.traces.small_trace import small_trace
+from tests.unit.traces.small_trace import small_feed
 
 
 @pytest.fixture
@@ -22,7 +20,7 @@ def watched(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def feed(watched: Path) -> StagedFeed:
-    return stage(small_trace(), constant_load(2_000_000), rows_per_second=100, watched=watched)
+    return small_feed(watched)
 
 
 def test_all_files_are_there_before_the_last_trigger_is_awaited(feed: StagedFeed, watched: Path) -> None:

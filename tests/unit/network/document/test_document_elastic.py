@@ -8,21 +8,7 @@ from streamshed.elasticity.workers import WorkerLimits
 from streamshed.errors import InvalidDocumentError
 from streamshed.network.document.document import parse_network
 from streamshed.network.document.document_writer import network_to_document
-from streamshed.network.run.run_settings import RunSettings
-
-DOCUMENT = """
-streamshed: 1
-streams:
-  ticks: {source: {rate: {rows_per_second: 10}}, time: timestamp}
-queries:
-  all: {from: ticks}
-run:
-"""
-
-
-def run_of(text: str) -> RunSettings:
-    lines = "".join(f"  {line}\n" for line in text.splitlines())
-    return parse_network(DOCUMENT + lines, folder=Path()).run
+from tests.unit.network.document.runs import DOCUMENT, run_of
 
 
 def problems_of(text: str) -> list[str]:

@@ -6,22 +6,7 @@ from streamshed.errors import InvalidDocumentError
 from streamshed.network.document.document import parse_network
 from streamshed.network.document.document_writer import network_to_document
 from streamshed.network.run.feed import Feed
-from streamshed.network.run.run_settings import RunSettings
-
-DOCUMENT = """
-streamshed: 1
-streams:
-  ticks: {source: {rate: {rows_per_second: 10}}, time: timestamp}
-queries:
-  rows: {from: ticks}
-  counts: {from: ticks, window: {size: 1 s}, aggregates: {n: count(*)}}
-run:
-"""
-
-
-def run_of(text: str) -> RunSettings:
-    lines = "".join(f"  {line}\n" for line in text.splitlines())
-    return parse_network(DOCUMENT + lines, folder=Path("/flows")).run
+from tests.unit.network.document.runs import DOCUMENT, run_of
 
 
 def test_everything_is_read() -> None:

@@ -1,7 +1,6 @@
 """Whatever stands in a document, checking it gives an answer: a document that loads, or problems."""
 
 import copy
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 from streamshed.network.document.document import network_to_document, parse_network
 from streamshed.network.document.validation import validate_document
 from streamshed.network.document.yaml_text import read_yaml, write_yaml
+from tests.odd_documents import places
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 DOCUMENT = """
@@ -109,14 +109,6 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=2),
     max_leaves=4,
 )
-
-
-def places(value: Any, keys: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The ways to all values in a document."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in inside:
-        yield (*keys, key)
-        yield from places(item, (*keys, key))
 
 
 @st.composite

@@ -35,6 +35,16 @@ STREAM = "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted 
             SourceUnavailableError,
             "Header: b, a Schema: a, b",
         ),
+        (
+            "DeltaUnsupportedOperationException: [DELTA_SOURCE_TABLE_IGNORE_CHANGES] Detected a data update",
+            SourceUnavailableError,
+            "`skipChangeCommits: true`",
+        ),
+        (
+            "DeltaUnsupportedOperationException: [DELTA_SOURCE_IGNORE_DELETE] Detected deleted data from a stream",
+            SourceUnavailableError,
+            "`skipChangeCommits: true`",
+        ),
     ],
 )
 def test_what_is_known_is_said_with_the_way_out(said: str, kind: type[Exception], way_out: str) -> None:

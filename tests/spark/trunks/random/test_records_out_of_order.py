@@ -5,19 +5,21 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from streamshed.network.model.query import Query
-from tests.spark.event_times import EPOCH_MICROSECONDS
+from tests.spark.event_times import microseconds_of
 from tests.spark.exactness.tables import EPOCH, SPAN_SECONDS
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.random.arrivals import WATERMARK_SECONDS, arriving
 from tests.spark.trunks.random.read_rows import late_until, rows_read, steps_by_micro_batch
-from tests.spark.trunks.records import as_records, why_row_by_row
+from tests.spark.trunks.records import (
+    as_records,
+    test_these_records_go_by_columns,  # noqa: F401
+)
 from tests.spark.trunks.scenario import Scenario, Setting
 
 ROWS = 600
@@ -60,20 +62,16 @@ def _pairs(outcome: Outcome, query: str, *, late: bool) -> Iterator[tuple[Place,
         for row in rows_read(rows, "records", steps).to_pylist():
             if row["v"] is None:
                 continue
-            instant = _microseconds(row["ts"])
+            instant = microseconds_of(row["ts"])
             last = instant - instant % slide
             for start in range(last, instant - size, -slide):
                 if (start + size <= closed) == late:
                     yield (start, (str(row["v"] % 2),) if query == "grouped" else ()), row["v"]
 
 
-def _microseconds(instant: datetime) -> int:
-    return (instant - EPOCH) // timedelta(microseconds=1) + EPOCH_MICROSECONDS
-
-
 def _answers(outcome: Outcome, query: str, aggregate: str) -> dict[Place, Any]:
     rows = [row for row in outcome.rows(query) if row.aggregate == aggregate and row.value]
-    return {(_microseconds(row.window_start), tuple(map(str, row.key))): row.value for row in rows}
+    return {(microseconds_of(row.window_start), tuple(map(str, row.key))): row.value for row in rows}
 
 
 def test_each_row_counts_in_the_windows_still_open(outcome: Outcome) -> None:
@@ -91,7 +89,3 @@ def test_pairs_of_late_rows_and_windows_are_counted(outcome: Outcome) -> None:
         expected = sum(1 for _ in _pairs(outcome, query, late=True))
         assert expected > 10
         assert sum(row.rows_used for row in outcome.rows(query, kind="late")) == expected
-
-
-def test_these_records_go_by_columns(outcome: Outcome, spark: SparkSession) -> None:
-    assert why_row_by_row(outcome, spark, "records") is None

@@ -8,16 +8,18 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pytest
-from pyspark.sql import SparkSession
 from scipy.stats import binom
 
 from streamshed.network.model.query import Query
 from streamshed.planning.tree.quantization import WHOLE
 from tests.spark.event_times import seconds_of
-from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
+from tests.spark.trunks.drawn_rows import DrawnRows
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import CODES, CONFIDENCE, RATES, SHED_STEPS
-from tests.spark.trunks.sample.estimates import Asked, check_answers
+from tests.spark.trunks.sample.checks import (
+    test_windows_are_answered_once_from_the_rows_that_were_to_be_kept,  # noqa: F401
+)
+from tests.spark.trunks.sample.estimates import Asked
 from tests.spark.trunks.sample.events import ROWS_PER_STEP, STEP_SECONDS, STEPS
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 
@@ -55,11 +57,6 @@ def _queries(setting: Setting) -> Iterable[Query]:
 SCENARIO = Scenario(queries=_queries, shed=lambda step: Shed(codes=dict.fromkeys(QUERIES, CODES[step])))
 
 
-@pytest.fixture(scope="module")
-def rows(outcome: Outcome, spark: SparkSession) -> DrawnRows:
-    return drawn_rows(outcome, spark, "events", ["id"])
-
-
 def test_the_journal_holds_the_rates_in_force(outcome: Outcome) -> None:
     """But of micro-batches that were planned before a restart, and done after it, what was decided is not there."""
     journal = outcome.journal.set_index("micro_batch_id")
@@ -71,13 +68,6 @@ def test_the_journal_holds_the_rates_in_force(outcome: Outcome) -> None:
             assert effective["answers.short"] == pytest.approx(rate)
             assert entry["sampling_rate"] == pytest.approx(min(effective.values()))
     assert "answers.short" in journal.effective_sampling_rates[outcome.micro_batch_of(2)]
-
-
-@pytest.mark.parametrize("query", ASKED)
-def test_answers_are_those_of_the_kept_rows_scaled(outcome: Outcome, rows: DrawnRows, query: str) -> None:
-    """Exact are those of windows without a micro-batch that shed, and no others."""
-    check_answers(outcome, rows, query, ASKED[query])
-    assert {row.exact for row in outcome.rows(query)} == {True, False}
 
 
 def test_about_as_many_rows_are_kept_as_the_rate_says(outcome: Outcome, rows: DrawnRows) -> None:

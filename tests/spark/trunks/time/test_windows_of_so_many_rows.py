@@ -20,7 +20,7 @@ from streamshed.spark.starting import start
 from tests.spark.trunks.course import AnswerFiles
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting
-from tests.spark.trunks.time.trades import TRADES, trades_as_they_came
+from tests.spark.trunks.time.trades import CLOCK, TRADES
 from tests.spark.trunks.trunk import prefixed
 
 SIZE, SLIDE = 20, 5
@@ -105,13 +105,13 @@ def _in_order(rows: Sequence[tuple[Any, ...]]) -> list[tuple[object, ...]]:
 
 
 def test_a_stream_answers_as_duckdb_does_across_restarts(outcome: Outcome) -> None:
-    trades = trades_as_they_came(outcome)
+    trades = outcome.rows_as_they_came("trades", CLOCK)
     in_time = pa.Table.from_pylist([row for row in trades.to_pylist() if not _is_late(row)], schema=trades.schema)
     assert _windows(outcome) == _expected(in_time)
 
 
 def test_late_rows_are_counted(outcome: Outcome) -> None:
-    rows = [row for row in trades_as_they_came(outcome).to_pylist() if row["price"] % 7 != 3]
+    rows = [row for row in outcome.rows_as_they_came("trades", CLOCK).to_pylist() if row["price"] % 7 != 3]
     late = sum(_is_late(row) for row in rows)
     assert late > 1
     assert sum(row.rows_used for row in outcome.rows("by_symbol", kind="late")) == late

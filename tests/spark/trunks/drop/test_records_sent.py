@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from streamshed.network.model.query import Query
 from tests.spark.trunks.checks import (
     test_no_gap_is_longer_than_allowed,  # noqa: F401
     test_what_is_delivered_is_exact_and_the_rest_are_gaps,  # noqa: F401
 )
 from tests.spark.trunks.drop import ROWS_PER_SECOND, STEP_SECONDS, STEPS
-from tests.spark.trunks.outcome import Outcome
-from tests.spark.trunks.records import numbered_records, why_row_by_row
+from tests.spark.trunks.records import (
+    numbered_records,
+    test_these_records_go_by_columns,  # noqa: F401
+)
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.spark.trunks.windows_of_duckdb import ExactWindows
 
@@ -52,7 +52,3 @@ SCENARIO = Scenario(
         "whole": ExactWindows(aggregate="n", call="count(*)", size=1, stream="records"),
     },
 )
-
-
-def test_these_records_go_by_columns(outcome: Outcome, spark: SparkSession) -> None:
-    assert why_row_by_row(outcome, spark, "records") is None

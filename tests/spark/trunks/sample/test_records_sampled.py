@@ -13,11 +13,20 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.query import Query
 from tests.spark.event_times import instants
+from tests.spark.trunks.checks import (
+    test_no_row_is_late,  # noqa: F401
+)
 from tests.spark.trunks.drawn_rows import DrawnRows, drawn_rows
 from tests.spark.trunks.outcome import Outcome
-from tests.spark.trunks.records import as_records, why_row_by_row
+from tests.spark.trunks.records import (
+    as_records,
+    test_these_records_go_by_columns,  # noqa: F401
+)
 from tests.spark.trunks.sample import CODES
-from tests.spark.trunks.sample.estimates import Asked, check_answers
+from tests.spark.trunks.sample.checks import (
+    test_windows_are_answered_once_from_the_rows_that_were_to_be_kept,  # noqa: F401
+)
+from tests.spark.trunks.sample.estimates import Asked
 from tests.spark.trunks.sample.events import STEP_SECONDS, STEPS
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 
@@ -89,14 +98,6 @@ def rows(all_rows: DrawnRows) -> DrawnRows:
     return all_rows.those(all_rows["v"] >= 0)
 
 
-@pytest.mark.parametrize("query", ASKED)
-def test_windows_are_answered_once_from_the_rows_that_were_to_be_kept(
-    outcome: Outcome, rows: DrawnRows, query: str
-) -> None:
-    check_answers(outcome, rows, query, ASKED[query])
-    assert {row.exact for row in outcome.rows(query)} == {True, False}
-
-
 def test_a_query_that_is_not_shed_is_exact_beside_others_that_are(outcome: Outcome, rows: DrawnRows) -> None:
     for row in outcome.rows("whole"):
         inside = rows.inside(row)
@@ -116,11 +117,3 @@ def test_broken_records_are_set_aside_once_and_shed_as_others_are(outcome: Outco
     assert set(places) <= set(broken["place"].tolist())
     assert {row["text"] for row in set_aside} == {"{"}
     assert {row["reason"] for row in set_aside} == {"text cannot be parsed"}
-
-
-def test_no_restart_makes_rows_late(outcome: Outcome) -> None:
-    assert not outcome.rows(kind="late")
-
-
-def test_these_records_go_by_columns(outcome: Outcome, spark: SparkSession) -> None:
-    assert why_row_by_row(outcome, spark, "records") is None

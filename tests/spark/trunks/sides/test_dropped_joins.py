@@ -15,7 +15,7 @@ from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.spark.sinks.sinks import console_sink
 from streamshed.spark.starting import start
-from tests.spark.event_times import EPOCH_MICROSECONDS, seconds_of
+from tests.spark.event_times import at, microseconds_of, seconds_of
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.spark.trunks.sides import STEP_SECONDS
@@ -51,22 +51,11 @@ def _shed(step: int) -> Shed:
 SCENARIO = Scenario(queries=queries, shed=_shed, prepare=write_codes)
 
 
-def _microseconds(seconds: float) -> int:
-    return EPOCH_MICROSECONDS + round(seconds * 1e6)
-
-
-def _gaps(outcome: Outcome, query: str) -> set[int]:
-    """The starts of windows that are missing, microseconds."""
-    return {_microseconds(seconds_of(start)) for start in outcome.gaps(query)}
-
-
 def _shown(outcome: Outcome, query: str) -> Rows:
     """What was answered, window by window; those that nothing fell into are left out."""
     first, *more = (outcome.values(query, name) for name in COLUMNS[query])
     filled = [start for start, value in first.items() if value]
-    return Counter(
-        (_microseconds(seconds_of(start)), *(_whole(values[start]) for values in (first, *more))) for start in filled
-    )
+    return Counter((microseconds_of(start), *(_whole(values[start]) for values in (first, *more))) for start in filled)
 
 
 def _whole(value: float | None) -> int | None:
@@ -77,12 +66,12 @@ def _whole(value: float | None) -> int | None:
 def test_what_is_delivered_is_what_duckdb_finds_and_the_rest_are_gaps_none_too_long(
     outcome: Outcome, query: str
 ) -> None:
-    gaps, shown = _gaps(outcome, query), _shown(outcome, query)
+    gaps, shown = outcome.gap_starts(query), _shown(outcome, query)
     assert len(gaps) > 3
     assert {gap.reason for gap in outcome.gaps(query).values()} == {"overload"}
     assert shown == {row: n for row, n in expected_of(outcome)[query].items() if row[0] not in gaps}
     assert len(shown) > 3
-    assert all(row.exact and _microseconds(seconds_of(row.window_start)) not in gaps for row in outcome.rows(query))
+    assert all(row.exact and microseconds_of(row.window_start) not in gaps for row in outcome.rows(query))
     slide, offset = WINDOWS[query].slide * 1_000_000, WINDOWS[query].offset * 1_000_000
     assert not [start for start in gaps if (start - offset) % slide]
     numbers = sorted((start - offset) // slide for start in gaps)
@@ -117,17 +106,17 @@ def test_what_was_decided_before_the_kill_is_never_taken_back(outcome: Outcome) 
 
 def test_what_was_dropped_stays_so_after_the_last_start_and_nothing_else_is(outcome: Outcome) -> None:
     """It asks for all windows of one query; so none of the join's are dropped any more."""
-    restarted = _microseconds(outcome.first_step(2) * STEP_SECONDS)
+    restarted = microseconds_of(at(outcome.first_step(2) * STEP_SECONDS))
     expected = expected_of(outcome)
     for query in MAX_GAPS:
-        latest = max(_gaps(outcome, query))
+        latest = max(outcome.gap_starts(query))
         assert latest >= restarted - 15_000_000, query
         assert latest < restarted + 2 * STEP_SECONDS * 1_000_000, query
         assert [row for row in expected[query] if int(str(row[0])) > latest], query
 
 
 def test_windows_that_are_added_begin_when_rows_wait_no_more_that_may_have_been_dropped(outcome: Outcome) -> None:
-    gaps, shown = _gaps(outcome, "added"), _shown(outcome, "added")
+    gaps, shown = outcome.gap_starts("added"), _shown(outcome, "added")
     assert {gap.reason for gap in outcome.gaps("added").values()} == {"before the query"}
     first = min(gaps)
     assert shown == {
@@ -139,7 +128,7 @@ def test_windows_that_are_added_begin_when_rows_wait_no_more_that_may_have_been_
     rows = pa.concat_tables([outcome.table(name) for name in ("calls", "alerts")])
     reach = max(SPEC.within) * 1_000_000
     offered = [
-        _microseconds(seconds_of(pc.max(rows.filter(pc.field("step") < step)["at"]).as_py()))
+        microseconds_of(pc.max(rows.filter(pc.field("step") < step)["at"]).as_py())
         for step in (outcome.first_step(2), outcome.first_step(2) + 1)
     ]
     assert any(max(gaps) <= latest + reach < max(gaps) + 4_000_001 for latest in offered), (max(gaps), offered)

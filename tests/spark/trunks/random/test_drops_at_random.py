@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.query import AnswerMode, Query
+from tests.spark.event_times import microseconds_of
 from tests.spark.exactness.build import build_query
 from tests.spark.exactness.comparison import first_difference, key_expected, key_given
 from tests.spark.exactness.specification import QuerySpec
 from tests.spark.trunks.cohorts import COHORTS, longest_run, missed_by_window
 from tests.spark.trunks.outcome import Outcome
-from tests.spark.trunks.random.comparable import answer_of, microseconds_of, place_of
+from tests.spark.trunks.random.comparable import answer_of, place_of
 from tests.spark.trunks.random.native_run import NativeAnswers
 from tests.spark.trunks.random.specs import FIRST_SEED, NETWORKS, ROWS, aggregate_queries, prepare, relations
 from tests.spark.trunks.scenario import Scenario, Setting, Shed

@@ -13,11 +13,10 @@ from pyarrow import parquet
 
 from streamshed.network.model.query import AnswerMode, Query
 from streamshed.network.model.relation import relation
-from tests.spark.event_times import EPOCH_MICROSECONDS
+from tests.spark.event_times import EPOCH_MICROSECONDS, microseconds_of
 from tests.spark.exactness.nesting import (
     SECOND,
     AddedKind,
-    NestedSpec,
     Place,
     differences,
     expected,
@@ -31,7 +30,6 @@ from tests.spark.trunks.cohorts import longest_run
 from tests.spark.trunks.inputs import STEP, Input
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.random.arrivals import SETTINGS, STEP_SECONDS, STEPS, last_rows
-from tests.spark.trunks.random.comparable import microseconds_of
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 from tests.thoroughness import share_of
 
@@ -74,14 +72,10 @@ SCENARIO = Scenario(
 )
 
 
-def _gaps(outcome: Outcome, spec: NestedSpec) -> set[int]:
-    return {microseconds_of(start) for start in outcome.gaps(spec.name)}
-
-
 def test_every_answer_delivered_is_equal_and_every_other_window_is_a_gap(outcome: Outcome) -> None:
     all_rows, problems = outcome.table("numbers").drop_columns(STEP), []
     for spec in SPECS:
-        gaps = _gaps(outcome, spec)
+        gaps = outcome.gap_starts(spec.name)
         rows = [row for row in outcome.rows(spec.name) if row.rows_used or row.key]
         answers: dict[Place, float | None] = {
             (microseconds_of(row.window_start), row.key, row.aggregate or ""): row.value for row in rows
@@ -95,13 +89,13 @@ def test_every_answer_delivered_is_equal_and_every_other_window_is_a_gap(outcome
 
 
 def test_queries_of_all_depths_drop_windows(outcome: Outcome) -> None:
-    dropping = {spec.name: len(spec.levels) for spec in SPECS if _gaps(outcome, spec)}
+    dropping = {spec.name: len(spec.levels) for spec in SPECS if outcome.gap_starts(spec.name)}
     assert set(dropping.values()) == set(range(1, DEEPEST + 1))
     assert dropping.keys() <= _gap_windows(outcome).keys()
 
 
 def test_windows_are_dropped_of_queries_with_maps_lookups_and_functions_between_aggregates(outcome: Outcome) -> None:
-    dropping = [spec for spec in SPECS if _gaps(outcome, spec)]
+    dropping = [spec for spec in SPECS if outcome.gap_starts(spec.name)]
     between = [level.added.kind for spec in dropping for level in spec.levels[1:] if level.added is not None]
     assert set(between) == set(AddedKind)
 
@@ -109,7 +103,7 @@ def test_windows_are_dropped_of_queries_with_maps_lookups_and_functions_between_
 def test_no_gap_is_longer_than_allowed(outcome: Outcome) -> None:
     for spec in SPECS:
         slide, offset = spec.windows[-1][1] * SECOND, spec.windows[-1][2] * SECOND
-        numbers = {(start - offset) // slide for start in _gaps(outcome, spec)}
+        numbers = {(start - offset) // slide for start in outcome.gap_starts(spec.name)}
         assert longest_run(numbers) <= _gap_windows(outcome).get(spec.name, 0), spec.name
 
 

@@ -22,6 +22,7 @@ from tests.spark.trunks.sample.checks import (
 from tests.spark.trunks.sample.estimates import Asked
 from tests.spark.trunks.sample.events import ROWS_PER_STEP, STEP_SECONDS, STEPS
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
+from tests.spark.trunks.trunk import prefixed
 
 RANKED = {"middle": "median(v)", "top": "percentile_approx(v, 0.95)"}
 SHARES = {"middle": 0.5, "top": 0.95}
@@ -65,9 +66,9 @@ def test_the_journal_holds_the_rates_in_force(outcome: Outcome) -> None:
         effective = entry["effective_sampling_rates"]
         assert entry["sampling_rate"] <= rate * (1 + 1e-9)
         if entry["reason"] != "unplanned":
-            assert effective["answers.short"] == pytest.approx(rate)
+            assert effective[prefixed(outcome.prefix, "short")] == pytest.approx(rate)
             assert entry["sampling_rate"] == pytest.approx(min(effective.values()))
-    assert "answers.short" in journal.effective_sampling_rates[outcome.micro_batch_of(2)]
+    assert prefixed(outcome.prefix, "short") in journal.effective_sampling_rates[outcome.micro_batch_of(2)]
 
 
 def test_about_as_many_rows_are_kept_as_the_rate_says(outcome: Outcome, rows: DrawnRows) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pyspark.sql import SparkSession
 
 from streamshed.errors import ClusterUnavailableError, InvalidNetworkError, JavaUnavailableError
+from streamshed.spark.checkpoint.source_logs import COMPACT_INTERVAL
 from streamshed.spark.cluster.cluster_master import require_master
 from streamshed.spark.common.failures import innermost_cause, is_failure_of_spark
 
@@ -29,6 +30,7 @@ QUERY_SETTINGS: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.transformWithStateInPandas.maxRecordsPerBatch": "100000",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.streaming.fileSource.log.compactInterval": str(COMPACT_INTERVAL),
 }
 """What a network's streaming query runs with; Spark copies a session's settings when a query starts."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -192,8 +193,8 @@ def _log_offsets(offsets: Mapping[int, Any]) -> dict[int, int]:
 def _paths(log: Storage, entry: int) -> tuple[str, ...]:
     """The files of an entry, from its own file, or from one that Spark has put all entries so far together in."""
     text = log.read_text(str(entry)) or log.read_text(f"{entry}.compact") or ""
-    # A log may have a million entries.
-    files = [json.loads(line) for line in text.splitlines()[1:] if f'"batchId":{entry}' in line]
+    is_of_entry = re.compile(rf'"batchId":\s*{entry}\b')  # a log may have a million entries
+    files = [json.loads(line) for line in text.splitlines()[1:] if is_of_entry.search(line)]
     return tuple(file["path"] for file in files if file["batchId"] == entry)
 
 

@@ -87,6 +87,7 @@ class RunStatus:
         started_at_seconds: When it started, seconds since the epoch.
         processing_seconds: How long it took.
         trigger_interval_seconds: How long it should take at most.
+        latency_goal_seconds: How long after their rows answers should come at most.
         utilization: The one by the other.
         offered_rows: Rows read.
         admitted_rows: Rows that passed the samplers; estimated for a stream that is alone in its time domain.
@@ -119,6 +120,7 @@ class RunStatus:
     started_at_seconds: float = 0.0
     processing_seconds: float = 0.0
     trigger_interval_seconds: float = 1.0
+    latency_goal_seconds: float = 2.0
     offered_rows: int = 0
     admitted_rows: int = 0
     sampling_rates: Mapping[str, float] = field(default_factory=dict)

@@ -1,5 +1,6 @@
 """Streams and stored relations in the network document, as JSON Schema."""
 
+from streamshed.network.model.sources import FileFormat
 from streamshed.network.words.schema_forms import (
     Schema,
     by_name,
@@ -14,7 +15,7 @@ from streamshed.network.words.schema_forms import (
     whole_number,
 )
 
-FORMATS = ["parquet", "json", "csv", "text"]
+FORMATS = [str(kind) for kind in FileFormat]
 
 
 def options(description: str) -> Schema:

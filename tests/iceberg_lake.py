@@ -47,7 +47,8 @@ class IcebergLake:
             return []
         with duckdb.connect() as database:
             database.execute("SET TimeZone = 'UTC'")
-            return database.read_parquet(files).to_arrow_table().to_pylist()
+            rows: list[dict[str, Any]] = database.read_parquet(files).to_arrow_table().to_pylist()
+            return rows
 
     @property
     def _properties(self) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from streamshed.answering.table.answer_schema import answer_columns
-from streamshed.errors import InvalidNetworkError, ServerUnavailableError, SinkUnavailableError, StreamshedError
+from streamshed.errors import (
+    InvalidNetworkError,
+    ServerUnavailableError,
+    SinkUnavailableError,
+    StreamshedError,
+    unknown_name,
+)
 from streamshed.network.run.iceberg_name import check_iceberg
 from streamshed.network.words.given import is_text
 from streamshed.network.words.passwords import without_passwords
@@ -64,6 +70,7 @@ class IcebergSink(DriverSink):
         """The catalog; loaded each time, so that one that was away is reached anew, with a token that is valid."""
         module = extra_module("pyiceberg.catalog", extra="iceberg", label=self.label)
         try:
+            self._require_described(module.list_catalogs())
             with module.load_catalog(self.catalog or None) as catalog:
                 yield catalog
         except StreamshedError:
@@ -72,6 +79,14 @@ class IcebergSink(DriverSink):
             kind = ServerUnavailableError if _may_pass(error) else SinkUnavailableError
             # Without its cause, which may show a password in an address.
             raise kind(f"{self.label}: {type(error).__name__}: {without_passwords(sentence(error))}") from None
+
+    def _require_described(self, names: Sequence[str]) -> None:
+        if self.catalog and self.catalog.lower() not in names:
+            says = unknown_name("catalog", self.catalog, names or ["none"])
+            raise SinkUnavailableError(
+                f"{self.label}: {says}; describe it in ~/.pyiceberg.yaml, or in variables such as"
+                " PYICEBERG_CATALOG__<NAME>__URI, in which an underscore of the name is a hyphen of the catalog's"
+            )
 
 
 _PASSING = frozenset(

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,6 +29,7 @@ from streamshed.spark.common.failures import may_pass
 from streamshed.spark.sinks.iceberg_columns import COLUMNS, iceberg_schema
 from streamshed.spark.sinks.iceberg_sink import IcebergSink, iceberg_sink
 from tests.iceberg_lake import IcebergLake
+from tests.iceberg_rest import RestCatalogServer, running_rest_catalog
 
 TABLE, CATALOG = "live.answers", IcebergLake.name
 START = datetime(2026, 1, 1, 0, 0, 0, 123456, tzinfo=UTC)
@@ -299,6 +300,36 @@ def test_a_table_that_is_gone_is_no_passing_fault(lake: IcebergLake, sink: Icebe
     assert not may_pass(raised.value)
 
 
+@pytest.fixture
+def server(lake: IcebergLake, monkeypatch: pytest.MonkeyPatch) -> Iterator[RestCatalogServer]:
+    with lake.catalog as behind, running_rest_catalog(behind) as server:
+        monkeypatch.setenv("PYICEBERG_CATALOG__REST__URI", server.address)
+        monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())
+        yield server
+
+
+def test_a_commit_whose_answer_was_lost_is_there_once(lake: IcebergLake, server: RestCatalogServer) -> None:
+    sink = iceberg_sink(TABLE, "rest", partition_by=("query",))
+    sink.check()
+    server.lost_answers = 1
+    with pytest.raises(ServerUnavailableError, match="CommitStateUnknownException: Timeout: no answer in time"):
+        sink.write_rows(answers({}), "a", 7)
+    sink.write_rows(answers({}), "a", 7)
+    sink.write_rows(answers({"aggregate": "m"}), "a", 8)
+    assert aggregates(lake) == ["m", "n"]
+
+
+def test_who_loses_on_a_server_tries_again(
+    lake: IcebergLake, server: RestCatalogServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = iceberg_sink(TABLE, "rest")
+    sink.check()
+    before_each_commit(monkeypatch, lambda: iceberg_sink(TABLE, CATALOG).write_rows(answers({}), "a", 7), times=1)
+    sink.write_rows(answers({}), "a", 7)
+    assert aggregates(lake) == ["n"]
+    assert sum(request == "POST /v1/namespaces/live/tables/answers" for request in server.requests) == 1
+
+
 SECRET = "chameleon-57"
 
 
@@ -358,7 +389,9 @@ def raising(error: Exception) -> Callable[[object], None]:
 
 @pytest.mark.usefixtures("lake")
 def test_a_catalog_that_nobody_has_described_is_refused() -> None:
-    with pytest.raises(SinkUnavailableError, match=r"URI missing, .*PYICEBERG_CATALOG__LAKES__URI"):
+    with pytest.raises(
+        SinkUnavailableError, match=r'unknown catalog "lakes", .* \(did you mean "lake"\?\); describe it in'
+    ):
         iceberg_sink(TABLE, "lakes").check()
 
 

@@ -11,7 +11,7 @@ _KEYWORD = re.compile(
     r"(?P<before>(?:^|[\s?&'\"])(?:ssl)?password\s*=\s*)(?P<secret>'(?:[^'\\]|\\.)*'|[^\s'\"&]+)", re.IGNORECASE
 )
 _ADDRESS = re.compile(r"(?P<before>\b[a-z][a-z0-9+.-]*://[^/@:\s]*:)(?P<secret>[^/@\s]+)(?=@)", re.IGNORECASE)
-_SECRET_KEY = re.compile(r"password|secret|token|credential", re.IGNORECASE)
+_SECRET_KEY = re.compile(r"(?:.*[._-])?(?:password|secret|token|credential)", re.IGNORECASE)
 
 
 def holds_password(connection: str) -> bool:
@@ -35,13 +35,13 @@ def without_passwords(value: Any) -> Any:
         {'connection': 'host=db password=******'}
         >>> without_passwords("postgresql://streams:secret@db/flows")
         'postgresql://streams:******@db/flows'
-        >>> without_passwords({"catalog": {"uri": "https://lake", "token": "secret"}})
-        {'catalog': {'uri': 'https://lake', 'token': '******'}}
+        >>> without_passwords({"catalog": {"uri": "https://lake", "s3.session-token": "secret"}, "tokens": "n"})
+        {'catalog': {'uri': 'https://lake', 's3.session-token': '******'}, 'tokens': 'n'}
     """
     if isinstance(value, Mapping):
         return {
             key: "*" * len(element)
-            if isinstance(element, str) and _SECRET_KEY.search(str(key))
+            if isinstance(element, str) and _SECRET_KEY.fullmatch(str(key))
             else without_passwords(element)
             for key, element in value.items()
         }

@@ -20,6 +20,7 @@ from streamshed.network.run.prediction_settings import (
 from streamshed.network.run.run_settings import (
     CONSOLE,
     DELTA,
+    ICEBERG,
     KAFKA,
     MEMORY,
     PARQUET,
@@ -96,6 +97,18 @@ SINKS: Mapping[str, Schema] = {
         },
         POSTGRES,
     ),
+    ICEBERG: mapping(
+        "Each micro-batch with answers is a snapshot of a table of Iceberg.",
+        {
+            ICEBERG: text("The table: `namespace.table`.", examples=["live.answers"]),
+            "catalog": text(
+                "The name of a catalog in the configuration of PyIceberg. By default its default.",
+                examples=["lake"],
+            ),
+            "partition_by": _PARTITION_BY,
+        },
+        ICEBERG,
+    ),
 }
 
 
@@ -155,6 +168,10 @@ def _written(name: str, value: Any) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
+_ADDRESSES = {POSTGRES: "connection", ICEBERG: "catalog"}
+"""What a document calls how the table is reached, by kind of sink."""
+
+
 def _written_sink(sink: SinkSettings) -> object:
     if not sink.place:
         return sink.kind
@@ -162,7 +179,7 @@ def _written_sink(sink: SinkSettings) -> object:
     if sink.kind == KAFKA:
         body |= {"servers": sink.address} | ({"options": dict(sink.options)} if sink.options else {})
     elif sink.address:
-        body["connection"] = sink.address
+        body[_ADDRESSES[sink.kind]] = sink.address
     if sink.partition_by:
         body["partition_by"] = list(sink.partition_by)
     return body
@@ -189,4 +206,8 @@ def _sink(place: Place, sink: object, folder: Path) -> SinkSettings:
         case {"postgres": str(table), **rest}:
             connection = str(rest.get("connection") or "")
             return place.attempt(sink, lambda: SinkSettings(POSTGRES, table, connection)) or SinkSettings()
+        case {"iceberg": str(table), **rest}:
+            catalog = str(rest.get("catalog") or "")
+            read = partial(SinkSettings, ICEBERG, table, catalog, partition_by=partition_by)
+            return place.attempt(sink, read) or SinkSettings()
     return SinkSettings()

@@ -139,11 +139,17 @@ class Place:
             message = Problem(problem.says, source=source, name=problem.name, at=problem.at)
             self.report(value, message, problem.near_miss)
 
-    def report_parts(self, body: Mapping[str, object], problems: Iterable[str]) -> None:
-        """Note what the network model says about parts of the mapping here, each at its key where that is given."""
+    def report_parts(self, body: Mapping[str, object], problems: Iterable[str], whole: object = None) -> None:
+        """Note what the network model says about parts of the mapping here, each at its key where that is given.
+
+        Args:
+            body: The mapping.
+            problems: What is wrong.
+            whole: As what the mapping itself is shown; None: as its keys.
+        """
         for problem in map(Problem.of, problems):
             key = problem.element
-            here, value = (self.at(key), body[key]) if key in body else (self, list(body))
+            here, value = (self.at(key), body[key]) if key in body else (self, whole or list(body))
             here.report_all(value, [problem])
 
     def attempt(self, value: object, make: Callable[[], _Result]) -> _Result | None:

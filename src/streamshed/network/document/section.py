@@ -49,6 +49,14 @@ class Section:
         description: What it is, a sentence.
         fields: Its keys, by a schema alone where an attribute of that name has what stands there.
         required: Those that must be there.
+
+    Example:
+        >>> from streamshed.network.run.load_prior import LoadPrior
+        >>> from streamshed.network.words.document_problem import Findings
+        >>> prior = Section("Costs.", {"fixed": Field({"default": 1.0}, "fixed_seconds", float)})
+        >>> values = prior.values(Place(Findings()), {"fixed": 2})
+        >>> values, prior.written(LoadPrior(**values)), prior.said(LoadPrior(fixed_seconds=1.0))
+        ({'fixed_seconds': 2.0}, {'fixed': 2.0}, {})
     """
 
     description: str
@@ -87,10 +95,6 @@ class Section:
         needed = (field.name or key for key, field in self._fields.items() if key in {*self.required, *body})
         return values if values.keys() >= {*needed} else None
 
-    @property
-    def _fields(self) -> Mapping[str, Field]:
-        return {key: field if isinstance(field, Field) else Field(field) for key, field in self.fields.items()}
-
     def written(self, value: object) -> dict[str, Any]:
         """Write a value, but for attributes that are None."""
         written: dict[str, Any] = {}
@@ -102,6 +106,10 @@ class Section:
     def said(self, value: object) -> dict[str, Any]:
         """Write a value, but for defaults."""
         return said(self.written(value), self.schema)
+
+    @property
+    def _fields(self) -> Mapping[str, Field]:
+        return {key: field if isinstance(field, Field) else Field(field) for key, field in self.fields.items()}
 
 
 def checked(parse: Callable[[str], object]) -> Callable[[str], str]:

@@ -74,7 +74,7 @@ def test_every_keyword_of_start_and_its_default() -> None:
         for name, parameter in inspect.signature(start).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
-    assert {named(row[0])[0]: row[1] for row in RUNNING.table("Settings")} == keywords
+    assert {named(row[0])[0]: row[2] for row in RUNNING.table("Settings")} == keywords
 
 
 def test_every_policy() -> None:

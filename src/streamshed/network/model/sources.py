@@ -38,7 +38,7 @@ class FolderSource:
     """
 
     path: str
-    format: FileFormat
+    format: FileFormat = FileFormat.PARQUET
     schema: str | None = None
     options: tuple[tuple[str, str], ...] = ()
     max_files_per_micro_batch: int | None = None

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.settings import Settings
 from streamshed.network.terms.join_shedding import JoinMode
-from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.planning.explain.explanation import Explanation, explanation_of, protected_seconds
 from streamshed.planning.explain.outlook import Outlook
 from streamshed.planning.explain.shed_work import ShedWork, chosen_for, decided_before
@@ -23,6 +23,8 @@ from streamshed.planning.rates.hoeffding import PAPERS_BOUND, HoeffdingSettings
 from streamshed.planning.rates.rate_policies import BY_SIZE, COUNTING, HOEFFDING, RatePolicy, rate_policy_named
 from streamshed.planning.window_drop.track.droppable import droppable_queries
 from streamshed.statistics.network_statistics import NetworkStatistics
+
+_TRIGGER_SECONDS = Settings().trigger_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +43,10 @@ class LoadPlanner:
 
     network: QueryNetwork
     statistics: NetworkStatistics
-    policy: str = DEFAULT_POLICY
-    trigger_interval_seconds: float = 2.0
+    policy: str = Settings.policy
+    trigger_interval_seconds: float = _TRIGGER_SECONDS
     deadline_seconds: float | None = None
-    headroom: float = 0.8
+    headroom: float = Settings.headroom
     hoeffding: HoeffdingSettings = PAPERS_BOUND
 
     @cached_property
@@ -129,10 +131,10 @@ def explain(
     statistics: NetworkStatistics,
     *,
     load_factor: float,
-    policy: str = DEFAULT_POLICY,
-    trigger_interval_seconds: float = 2.0,
+    policy: str = Settings.policy,
+    trigger_interval_seconds: float = _TRIGGER_SECONDS,
     deadline_seconds: float | None = None,
-    headroom: float = 0.8,
+    headroom: float = Settings.headroom,
     hoeffding: HoeffdingSettings = PAPERS_BOUND,
 ) -> Explanation:
     """Plan for a multiple of the load that is sustained without shedding, as a run does when it lasts.
@@ -192,7 +194,7 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
     load_factor: float,
     rows_per_second: float,
     trigger_interval_seconds: float,
-    headroom: float = 0.8,
+    headroom: float = Settings.headroom,
     kept_shares: Mapping[str, float] | None = None,
 ) -> Explanation:
     """Explain the effective sampling rates of a micro-batch that was.

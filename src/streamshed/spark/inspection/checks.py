@@ -1,4 +1,7 @@
-"""Whether the checkpoint of a clock is whole: each check a function, and what they find."""
+"""Whether the checkpoint of a clock is whole: each check a function, and what they find.
+
+Rests on Spark's internals: tests/spark/contracts/test_checkpoint_files.py.
+"""
 
 from __future__ import annotations
 

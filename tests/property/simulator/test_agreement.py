@@ -21,12 +21,13 @@ from streamshed.planning.plan.query_rates import QueryRates
 from streamshed.planning.plan.work_shares import plan_work_shares
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
-from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
+from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch
 from streamshed.simulator.network_costs import network_costs, prior_of
 from streamshed.simulator.profiles import constant
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.network_statistics import NetworkStatistics, QueryStatistics, StreamStatistics
+from tests.oracles.simulation import simulate
 from tests.thoroughness import examples
 from tests.unit.planning.networks import rows_of
 

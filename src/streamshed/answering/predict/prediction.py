@@ -29,7 +29,7 @@ LINE, CUBIC = 1, 3
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """Predictions, one per window, or one per group and window.
+    """Predictions, one per group and window.
 
     Attributes:
         values: The values; NaN where no window was answered.
@@ -40,43 +40,28 @@ class Predicted:
     errors: Doubles
 
 
-def predict(numbers: Longs, values: Doubles, missing: Longs, *, method: str = "local") -> Predicted:
-    """Predict the values of dropped windows of one query, group and aggregate.
+def predict_groups(numbers: Longs, values: Doubles, missing: Longs, *, method: str) -> Predicted:
+    """Predict the values of dropped windows of one aggregate, for groups that were answered the same windows.
 
     Args:
         numbers: Of the windows that were answered, ascending.
-        values: Their values, finite.
+        values: Groups × windows, finite.
         missing: Numbers of those that were dropped, ascending.
         method: "linear": a line between the answers on both sides of the gap. "local": a line or a cubic through
             several answers on each side, near ones with more weight. The degree and the number of answers are those
             that predicted best so far. So the noise of single windows is averaged out, and turns are followed.
-
-    Raises:
-        InvalidNetworkError: There is no such method.
-
-    Example:
-        >>> told = predict(np.array([0, 1, 2, 5, 6]), np.array([0.0, 1, 2, 5, 6]), np.array([3, 4]), method="linear")
-        >>> told.values.round(9).tolist()
-        [3.0, 4.0]
-    """
-    predicted = predict_groups(numbers, np.asarray(values)[np.newaxis], missing, method=method)
-    return Predicted(predicted.values[0], predicted.errors[0])
-
-
-def predict_groups(numbers: Longs, values: Doubles, missing: Longs, *, method: str) -> Predicted:
-    """Predict the values of dropped windows of many groups that were answered the same windows, as `predict` does.
-
-    Args:
-        numbers: Of the windows that were answered, ascending.
-        values: Groups × windows.
-        missing: Numbers of those that were dropped, ascending.
-        method: As in `predict`.
 
     Returns:
         Groups × missing windows.
 
     Raises:
         InvalidNetworkError: There is no such method.
+
+    Example:
+        >>> values = np.array([[0.0, 1, 2, 5, 6]])
+        >>> predicted = predict_groups(np.array([0, 1, 2, 5, 6]), values, np.array([3, 4]), method="linear")
+        >>> predicted.values.round(9).tolist()
+        [[3.0, 4.0]]
     """
     check_prediction_method(method)
     predictions = np.full((len(values), len(missing)), np.nan)

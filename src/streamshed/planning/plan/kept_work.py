@@ -66,13 +66,7 @@ class KeptWork:
         self._network, self._policy = network, policy
         self._trigger_interval_seconds = trigger_interval_seconds
         self._basis: _Kept | None = None
-        self._worked_out = 0
         self._latest_statistics: tuple[LearnedStatistics, NetworkStatistics | None, NetworkStatistics] | None = None
-
-    @property
-    def worked_out(self) -> int:
-        """How often the work was worked out anew."""
-        return self._worked_out
 
     def network_statistics(self, learned: LearnedStatistics, given: NetworkStatistics | None) -> NetworkStatistics:
         """Return what is known of the network; the same object for as long as nothing more was learned.
@@ -121,7 +115,6 @@ class KeptWork:
                 network_statistics, statistics, replace(work, planner=planner, known_least_shares=work.least_shares)
             )
         )
-        self._worked_out += 1
         return work
 
     def _again(self, network_statistics: NetworkStatistics, statistics: Statistics) -> ComingWork | None:

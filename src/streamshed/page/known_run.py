@@ -157,7 +157,7 @@ class KnownRunReader:
     def __init__(self, checkpoint: Storage) -> None:
         self._checkpoint = checkpoint
         self._document: tuple[str, NetworkDocument] | None = None
-        self._known: tuple[list[str], KnownRun] | None = None
+        self._latest: tuple[list[str], KnownRun] | None = None
 
     def read(self, clocks: Sequence[str]) -> KnownRun:
         """Return what is known now.
@@ -183,10 +183,10 @@ class KnownRunReader:
                 "nothing is known of costs yet: statistics are written after the first micro-batch"
             )
         texts = [text, *known_parts]
-        if self._known is None or self._known[0] != texts:
+        if self._latest is None or self._latest[0] != texts:
             statistics = NetworkStatistics.together([NetworkStatistics.from_json(part) for part in known_parts])
-            self._known = texts, KnownRun(self._parsed(text), statistics)
-        return self._known[1]
+            self._latest = texts, KnownRun(self._parsed(text), statistics)
+        return self._latest[1]
 
     def _parsed(self, text: str) -> NetworkDocument:
         if self._document is None or self._document[0] != text:

@@ -69,7 +69,7 @@ def predict_groups(numbers: Longs, values: Doubles, missing: Longs, *, method: s
     if not len(numbers):
         return Predicted(predictions, errors)
     curves, groups = _METHODS[method], np.arange(len(values))
-    judged: dict[tuple[_Known, int], Doubles] = {}
+    judged: dict[tuple[_KnownAnswers, int], Doubles] = {}
     for place, number in enumerate(missing.tolist()):
         known_answers = _known_around(numbers, number)
         before = int(np.searchsorted(numbers, number)) // _JUDGED_ANEW * _JUDGED_ANEW
@@ -102,7 +102,7 @@ _NONE = 2**40
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownAnswers:
     """What is known around a missing window.
 
     Attributes:
@@ -118,10 +118,10 @@ class _Known:
     count_after: int
 
 
-def _known_around(numbers: Longs, number: int) -> _Known:
+def _known_around(numbers: Longs, number: int) -> _KnownAnswers:
     after = int(np.searchsorted(numbers, number))
     count = len(numbers) - after
-    return _Known(
+    return _KnownAnswers(
         before=number - int(numbers[after - 1]) if after else _NONE,
         after=int(numbers[after]) - number if count else _NONE,
         count_before=min(after, NEIGHBORS[-1]),
@@ -130,7 +130,7 @@ def _known_around(numbers: Longs, number: int) -> _Known:
 
 
 def _errors_by_curve(
-    numbers: Longs, values: Doubles, before: int, known_answers: _Known, curves: tuple[_Curve, ...]
+    numbers: Longs, values: Doubles, before: int, known_answers: _KnownAnswers, curves: tuple[_Curve, ...]
 ) -> Doubles:
     """How far off each curve is on answers before a gap: curves × groups."""
     last = before if before >= FEWEST else min(len(numbers), before + FEWEST)
@@ -138,7 +138,7 @@ def _errors_by_curve(
     return np.array([_rms(numbers, values, judged, known_answers, curve) for curve in curves])
 
 
-def _rms(numbers: Longs, values: Doubles, judged: Longs, known_answers: _Known, curve: _Curve) -> Doubles:
+def _rms(numbers: Longs, values: Doubles, judged: Longs, known_answers: _KnownAnswers, curve: _Curve) -> Doubles:
     """The root mean square error of a curve on given answers, each predicted as if it were missing."""
     off = _curves_at(numbers, values, numbers[judged], known_answers, curve) - values[:, judged]
     is_told = np.isfinite(off)
@@ -147,7 +147,7 @@ def _rms(numbers: Longs, values: Doubles, judged: Longs, known_answers: _Known, 
     return deviations
 
 
-def _curves_at(numbers: Longs, values: Doubles, at: Longs, known_answers: _Known, curve: _Curve) -> Doubles:
+def _curves_at(numbers: Longs, values: Doubles, at: Longs, known_answers: _KnownAnswers, curve: _Curve) -> Doubles:
     """The values that curves through neighboring answers have at some windows, whose own answers are not used.
 
     Returns:

@@ -28,7 +28,7 @@ _SAME_GROWTH = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Basis:
     """The work of the last plan, and how the errors of its queries depend on the load.
 
     Attributes:
@@ -65,7 +65,7 @@ class KeptWork:
     def __init__(self, network: QueryNetwork, policy: Policy, *, trigger_interval_seconds: float) -> None:
         self._network, self._policy = network, policy
         self._trigger_interval_seconds = trigger_interval_seconds
-        self._basis: _Kept | None = None
+        self._basis: _Basis | None = None
         self._latest_statistics: tuple[LearnedStatistics, NetworkStatistics | None, NetworkStatistics] | None = None
 
     def network_statistics(self, learned: LearnedStatistics, given: NetworkStatistics | None) -> NetworkStatistics:
@@ -139,10 +139,10 @@ class KeptWork:
         of_work = _common(_ratios([(before.work_seconds(name), now.work_seconds(name)) for name in names]))
         return None if of_work is None else growth
 
-    def _basis_of(self, network_statistics: NetworkStatistics, statistics: Statistics, work: ComingWork) -> _Kept:
+    def _basis_of(self, network_statistics: NetworkStatistics, statistics: Statistics, work: ComingWork) -> _Basis:
         sheddable = [demand for demand in work.demands if not demand.is_protected]
         coefficients = [demand.coefficient for demand in sheddable]
-        return _Kept(
+        return _Basis(
             network_statistics=network_statistics,
             statistics=statistics,
             work=work,

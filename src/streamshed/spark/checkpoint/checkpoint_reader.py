@@ -1,4 +1,7 @@
-"""What Spark has written into its checkpoint about a micro-batch before it runs. The layout is Spark's internal."""
+"""What Spark has written into its checkpoint about a micro-batch before it runs.
+
+Rests on Spark's internals: tests/spark/contracts/test_checkpoint_files.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Spark sessions: one of our own for the command line, and what a session must have for a network to run."""
+"""Spark sessions: one of our own for the command line, and what a session must have for a network to run.
+
+Rests on Spark's internals: tests/spark/contracts/test_state_files.py.
+"""
 
 from __future__ import annotations
 

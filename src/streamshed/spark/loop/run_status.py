@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streamshed.network.words.notebook import preformatted, shortened
+from streamshed.network.words.notebook import ShownInBrief
 from streamshed.network.words.wording import count_text, seconds_text, share_text
 from streamshed.spark.cluster.scaling_status import ScalingStatus
 
@@ -78,7 +78,7 @@ class JoinStatus:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class RunStatus:
+class RunStatus(ShownInBrief):
     """The state of a time domain after its latest finished micro-batch.
 
     Attributes:
@@ -163,12 +163,6 @@ class RunStatus:
             gaps = f", {count_text(query.gaps)} windows missing" if query.gaps else ""
             lines.append(f"  {name}: {count_text(query.answers)} answers{exact}{gaps}, from {share_text(shed)}")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return shortened(str(self))
-
-    def _repr_html_(self) -> str:
-        return preformatted(str(self))
 
     @property
     def utilization(self) -> float:

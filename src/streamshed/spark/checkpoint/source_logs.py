@@ -2,7 +2,9 @@
 
 Spark notes each file in a log, puts the entries together from time to time, and leaves none out. So a log grows for
 ever, and with it the time that this takes. Files older than `maxFileAge` are not looked at any more, nor are they
-remembered: their entries are of no use. The layout is Spark's internal: tests/spark/contracts/test_source_logs.py.
+remembered: their entries are of no use.
+
+Rests on Spark's internals: tests/spark/contracts/test_source_logs.py.
 """
 
 from __future__ import annotations

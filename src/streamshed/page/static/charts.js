@@ -2,6 +2,13 @@
 
 import { along, axes, fromZero, line } from "./plots.js";
 
+// Rows a second that would fill the time that a plan may fill, by the costs of those that came: unknown without any.
+function capacity(row) {
+  const isKnown = row.budget_seconds > 0 && row.unshed_seconds > 0 && row.offered_rows > 0;
+  const load = row.unshed_seconds / row.budget_seconds;
+  return isKnown ? row.offered_rows / row.trigger_interval_seconds / load : null;
+}
+
 const PANELS = [
   {
     title: "Delay of answers, seconds",
@@ -15,6 +22,7 @@ const PANELS = [
     series: [
       ["came", "orange", (row) => row.offered_rows / row.trigger_interval_seconds],
       ["worked on", "blue", (row) => (row.offered_rows * row.work_share) / row.trigger_interval_seconds],
+      ["would fit", "gray", capacity, [6, 4]],
     ],
   },
   {

@@ -78,7 +78,8 @@ export class Decisions {
     this.dialog.querySelector("h3").textContent = `Micro-batch ${micro_batch_id} of the clock ${this.clock}`;
     const isSaid = (value) => value !== null && value !== "" && (typeof value !== "object" || Object.keys(value).length);
     const said = Object.entries(whole).filter(([, value]) => isSaid(value));
-    listed(this.dialog.querySelector("dl"), said.map(([name, value]) => [name, told(value)]));
+    const text = (name, value) => (name === "started_at_seconds" ? time(value) : told(value));
+    listed(this.dialog.querySelector("dl"), said.map(([name, value]) => [name, text(name, value)]));
     openDialog(this.dialog);
   }
 }

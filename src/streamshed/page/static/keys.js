@@ -40,9 +40,13 @@ export class Roving {
 
 const PAGE = 10;
 
+// To which of so many a key leads from one; null: it is no such key.
+export function stepped(place, count, key) {
+  const steps = { ArrowUp: -1, ArrowDown: 1, PageUp: -PAGE, PageDown: PAGE, Home: -count, End: count };
+  return key in steps ? Math.min(Math.max(place + steps[key], 0), count - 1) : null;
+}
+
 export function rowAfter(row, key) {
-  const rows = row.parentElement.rows;
-  const steps = { ArrowUp: -1, ArrowDown: 1, PageUp: -PAGE, PageDown: PAGE, Home: -rows.length, End: rows.length };
-  if (!(key in steps)) return null;
-  return rows[Math.min(Math.max(row.sectionRowIndex + steps[key], 0), rows.length - 1)];
+  const { rows } = row.parentElement;
+  return rows[stepped(row.sectionRowIndex, rows.length, key)] ?? null;
 }

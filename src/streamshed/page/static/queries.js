@@ -1,6 +1,6 @@
-// The table of queries. Rows are made once; cells are changed where their texts differ.
+// The table of queries. Only rows in sight are in the document; cells are changed where their texts differ.
 
-import { Roving, rowAfter } from "./keys.js";
+import { Roving, stepped } from "./keys.js";
 import { cell, exact, heads, number, percent, plain, time } from "./texts.js";
 
 // An answer with its bounds, and of which group it is.
@@ -21,6 +21,7 @@ export const endText = (answer) =>
 const share = (figures) => (figures?.answers ? figures.exact_answers / figures.answers : undefined);
 
 const AROUND = 10;
+const ROW_HEIGHT = 29;
 
 // What is lost of a query now, the worst last.
 function stateOf(name, row) {
@@ -66,7 +67,12 @@ export class Queries {
       passive: true,
     });
     heads(table, COLUMNS, (title, place) => this.sorter(title, place));
-    this.roving = new Roving(table, "tbody tr", rowAfter, (row) => onChoose(row.dataset.name));
+    this.roving = new Roving(
+      table,
+      "tbody tr",
+      (row, key) => this.rowAfter(row, key),
+      (row) => onChoose(row.dataset.name),
+    );
   }
 
   matches(query) {
@@ -92,13 +98,9 @@ export class Queries {
       .filter((query) => this.matches(query))
       .map((query) => [value(query), query])
       .sort(([a], [b]) => this.order.sign * (a < b ? -1 : a > b ? 1 : 0));
-    this.shown = shown.map(([, query]) => this.made(query));
-    const body = this.table.tBodies[0];
-    const isSame =
-      this.shown.length === body.rows.length && this.shown.every(({ row }, place) => row === body.rows[place]);
-    if (!isSame) body.replaceChildren(...this.shown.map(({ row }) => row));
-    this.roving.refresh();
+    this.shown = shown.map(([, query]) => query);
     this.count.textContent = `${shown.length} of ${all.length}`;
+    this.table.setAttribute("aria-rowcount", shown.length + 1);
     this.paint();
   }
 
@@ -111,19 +113,51 @@ export class Queries {
       row.append(...COLUMNS.map(([, kind]) => cell("", kind)));
       made = { row, cells: [...row.cells], texts: COLUMNS.map(() => ""), state: "" };
       this.rows.set(query.name, made);
-      this.paintRow(Object.assign(made, { query }));
     }
     made.query = query;
     return made;
   }
 
-  // Only rows in sight are painted anew; others when they are scrolled to.
+  // All rows are as high as the first; in place of those out of sight are margins.
   paint() {
     const box = this.table.parentElement;
-    const height = this.shown[0]?.row.offsetHeight || 1;
-    const first = Math.max(0, Math.floor(box.scrollTop / height) - AROUND);
+    const body = this.table.tBodies[0];
+    const height = body.rows[0]?.getBoundingClientRect().height || ROW_HEIGHT;
+    const first = Math.max(0, Math.min(Math.floor(box.scrollTop / height) - AROUND, this.shown.length - 2 * AROUND));
     const last = Math.ceil((box.scrollTop + box.clientHeight) / height) + AROUND;
-    this.shown.slice(first, last).forEach((made) => this.paintRow(made));
+    const made = this.shown.slice(first, last).map((query) => this.made(query));
+    made.forEach((one, place) => {
+      one.row.setAttribute("aria-rowindex", first + place + 2);
+      this.paintRow(one);
+    });
+    this.place(body, made.map(({ row }) => row));
+    this.rows = new Map(made.map((one) => [one.query.name, one]));
+    this.table.style.marginTop = `${first * height}px`;
+    this.table.style.marginBottom = `${Math.max(0, this.shown.length - last) * height}px`;
+    this.roving.refresh();
+  }
+
+  // Rows that stay are not touched, for one of them may have the focus.
+  place(body, rows) {
+    const focused = document.activeElement;
+    const wanted = new Set(rows);
+    for (const row of [...body.rows]) if (!wanted.has(row)) row.remove();
+    rows.forEach((row, place) => row === body.rows[place] || body.insertBefore(row, body.rows[place] ?? null));
+    if (wanted.has(focused) && focused !== document.activeElement) focused.focus({ preventScroll: true });
+  }
+
+  // A row that is out of sight is fetched first.
+  rowAfter(row, key) {
+    const place = this.shown.findIndex(({ name }) => name === row.dataset.name);
+    const next = stepped(place, this.shown.length, key);
+    if (next === null) return null;
+    const { name } = this.shown[next];
+    if (!this.rows.has(name)) {
+      const box = this.table.parentElement;
+      box.scrollTop = next * row.getBoundingClientRect().height - box.clientHeight / 2;
+      this.paint();
+    }
+    return this.rows.get(name)?.row ?? null;
   }
 
   paintRow(made) {
@@ -134,6 +168,8 @@ export class Queries {
       const text = Number.isNaN(raw) ? "" : form(raw);
       if (made.texts[place] === text) return;
       made.texts[place] = made.cells[place].textContent = text;
+      // Groups may be long: where there is no room for them, the pointer tells.
+      made.cells[place].title = text.length > 24 ? text : "";
     });
     const states = { sampled: "shed", "windows dropped": "shed", "goal missed": "missed" };
     const state = states[stateOf(query.name, latest).at(-1)] ?? "";

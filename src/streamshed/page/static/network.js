@@ -229,13 +229,16 @@ export class NetworkView {
     return above * (this.sampler(place) ?? 1);
   }
 
-  // The sampler before a node. That of a query stands before its windows: there rows are, and are dropped.
-  sampler(place) {
+  // The query that alone asks for the windows of a node: there its rows are, and its sampler stands before them.
+  asker(place) {
     const [user, ...others] = this.users.get(place.key) ?? [];
-    const isItsWindow = place.kind === "aggregate" && user?.kind === "query" && !others.length;
-    const input = this.places.get(place.inputs[0]);
-    if (place.kind === "query" && input.kind === "aggregate" && this.sampler(input) !== undefined) return undefined;
-    return this.samplers.get(isItsWindow ? user.key : place.key);
+    return place.kind === "aggregate" && user?.kind === "query" && !others.length ? user : null;
+  }
+
+  // Which share of rows the sampler on the arrows to a node keeps.
+  sampler(place) {
+    const isBeforeWindows = place.kind === "query" && this.asker(this.places.get(place.inputs[0]));
+    return isBeforeWindows ? undefined : this.samplers.get((this.asker(place) ?? place).key);
   }
 
   paint() {

@@ -42,7 +42,7 @@ export class NodeView {
     const charts = this.dialog.querySelector(".charts");
     charts.replaceChildren();
     openDialog(this.dialog);
-    const node = new URLSearchParams({ node: place.address, kind: place.kind });
+    const node = new URLSearchParams({ node: present.sampled.address, kind: place.kind });
     const past = await ask(`past/${encodeURIComponent(clock)}?${node}`);
     const times = past.map((row) => row.started_at_seconds);
     for (const [title, lines] of present.held ? [...CHARTS, STATE] : CHARTS) {

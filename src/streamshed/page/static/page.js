@@ -80,8 +80,10 @@ function chooseNode(place) {
   if (place.kind === "query") choose(place.address);
   const clock = networkView.clockOf(place);
   const costs = networkView.costs.get(place.key);
-  const share = networkView.sampler(place);
-  nodeView.open(place, clock, { costs, share, held: networkView.held(place) }).catch((error) => say(error.message));
+  const sampled = networkView.asker(place) ?? place;
+  const share = networkView.samplers.get(sampled.key);
+  const present = { costs, sampled, share, held: networkView.held(place) };
+  nodeView.open(place, clock, present).catch((error) => say(error.message));
 }
 
 function closeAnswers() {

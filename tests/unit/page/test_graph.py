@@ -105,7 +105,7 @@ def test_a_query_named_like_a_stream_has_figures_of_its_own(page: Page, tmp_path
 
 def test_a_large_network_shows_some_queries_and_the_path_of_the_chosen(page: Page, tmp_path: Path) -> None:
     recorded = Recorded(tmp_path, 60)
-    recorded.add(3)
+    recorded.add(3, state_rows=70, state_bytes=170_000)
     nodes = page.locator("#network g[role=button]")
     with PageServer(str(tmp_path)) as server:
         page.goto(server.url)
@@ -119,6 +119,8 @@ def test_a_large_network_shows_some_queries_and_the_path_of_the_chosen(page: Pag
         page.locator("#queries tbody tr", has_text="q59").click()
         page.locator("#path").check()
         expect(nodes).to_have_count(4)
+        # What holds state together is all of it, not what is drawn.
+        expect(page.locator("#network g.aggregate .cost").last).to_have_text("holds 170 kB with 59 others")
 
 
 def test_it_fits_its_place_or_says_that_there_is_more(page: Page, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import { layout, sizeOf } from "./layout.js";
 import { bytes, number, percent, seconds } from "./texts.js";
 
 const NS = "http://www.w3.org/2000/svg";
-const LETTERS = 27,
+const LETTERS = 26,
   LEAST_SCALE = 0.7,
   MOST_QUERIES = 50;
 
@@ -121,8 +121,9 @@ export class NetworkView {
     this.path.disabled = !of;
     this.box.classList.toggle("large", isLarge);
     this.about.textContent = isLarge
-      ? `What leads to ${shown.length} of ${network.queries.length} queries: the filter below, or a choice, shows others.`
+      ? `What leads to ${shown.length} of ${number(network.queries.length)} queries: the filter below, or a choice, shows others.`
       : "";
+    this.know(network);
     const drawn = shown.map(({ name }) => name).sort().join("\n");
     if (this.network === network && this.drawn === drawn) return this.paint();
     Object.assign(this, { network, drawn });
@@ -133,6 +134,22 @@ export class NetworkView {
     );
   }
 
+  // What is of the whole network, also where only some of it is drawn.
+  know(network) {
+    if (this.whole !== network) {
+      this.whole = network;
+      this.all = thingsOf(network, network.queries);
+      this.users = new Map(this.all.map(({ key }) => [key, []]));
+      for (const thing of this.all) thing.inputs.forEach((input) => this.users.get(input).push(thing));
+    }
+    this.clocks = clocksOf(this.all, this.latest);
+    this.holders = new Map();
+    for (const thing of this.all.filter(holdsState)) {
+      const clock = this.clockOf(thing);
+      this.holders.set(clock, 1 + (this.holders.get(clock) ?? 0));
+    }
+  }
+
   showCosts(costs) {
     this.costs = new Map(costs.map((node) => [keyOf(node.address, node.is_query), node]));
     this.paint();
@@ -140,10 +157,6 @@ export class NetworkView {
 
   draw(things, { width, height, places, arrows }) {
     this.places = new Map(things.map((thing) => [thing.key, { ...thing, ...places.get(thing.key) }]));
-    this.users = new Map();
-    for (const place of [...this.places.values()].sort((a, b) => a.y - b.y)) {
-      for (const input of place.inputs) this.users.set(input, [...(this.users.get(input) ?? []), place]);
-    }
     this.size = { width, height };
     this.svg = make("svg", { role: "group", viewBox: `0 0 ${width} ${height}` });
     this.svg.setAttribute("aria-label", "the operators and queries of the network");
@@ -200,7 +213,7 @@ export class NetworkView {
     const beside = (step) => column().at(Math.max(0, column().indexOf(place) + step)) ?? place;
     const ways = {
       ArrowLeft: () => this.places.get(place.inputs[0]) ?? place,
-      ArrowRight: () => this.users.get(place.key)?.[0] ?? place,
+      ArrowRight: () => all.filter(({ inputs }) => inputs.includes(place.key)).sort((a, b) => a.y - b.y)[0] ?? place,
       ArrowUp: () => beside(-1),
       ArrowDown: () => beside(1),
       Home: () => all[0],
@@ -244,12 +257,6 @@ export class NetworkView {
   paint() {
     if (!this.svg) return;
     const places = [...this.places.values()];
-    this.clocks = clocksOf(places, this.latest);
-    this.holders = new Map();
-    for (const place of places.filter(holdsState)) {
-      const clock = this.clockOf(place);
-      this.holders.set(clock, 1 + (this.holders.get(clock) ?? 0));
-    }
     const most = Math.max(0, ...[...this.costs.values()].map((node) => node.work_share ?? 0));
     this.most.textContent = percent(most) || "?";
     places.forEach((place) => this.paintNode(place, most));

@@ -8,7 +8,7 @@ const WAIT_MILLISECONDS = 120;
 // The slider is logarithmic: from a tenth to fifty times the load.
 const loadOf = (position) => Number((10 ** Number(position)).toPrecision(2));
 
-const counted = (count, one = "is", more = "are") => (count === 1 ? `1 query ${one}` : `${count} queries ${more}`);
+const counted = (count, one = "is", more = "are") => (count === 1 ? `1 query ${one}` : `${number(count)} queries ${more}`);
 
 export class WhatIf {
   constructor(section) {

@@ -1,6 +1,6 @@
 // The answers of one query over time, their bounds as a band: what is exact, what is estimated, what is missing.
 
-import { along, axes, color, line, width } from "./plots.js";
+import { along, axes, color, line, padding, width } from "./plots.js";
 import { answerText, endText } from "./queries.js";
 import { ask, exact, number, percent, plain, tableOf } from "./texts.js";
 
@@ -172,6 +172,7 @@ export class Answers {
       width: width(place),
       height: HEIGHT,
       scales: { x: { time: isTimed } },
+      padding,
       axes: axes(isTimed),
       bands: [{ series: [1, 2], fill: `${color("orange")}44` }],
       series: [

@@ -1,6 +1,6 @@
 // Charts over the time of the clock, by uPlot.
 
-import { along, axes, fromZero, line } from "./plots.js";
+import { along, axes, fromZero, line, padding } from "./plots.js";
 
 // Rows a second that would fill the time that a plan may fill, by the costs of those that came: unknown without any.
 function capacity(row) {
@@ -83,6 +83,7 @@ export class Charts {
       title: panel.title,
       cursor: { sync: { key: "time" } },
       scales: { y: fromZero },
+      padding,
       axes: axes(),
       series: [along("at"), ...panel.series.map(([label, name, , dash]) => line(label, name, { dash }))],
     };

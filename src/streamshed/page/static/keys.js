@@ -1,4 +1,4 @@
-// Of many that can be chosen one is in the order of tabs: arrows, Home and End lead to the others, Enter and space choose.
+// Of many that can be chosen one is in the order of tabs: arrows lead to the others, Enter and space choose.
 
 export class Roving {
   // `next` tells to which one a key leads from another; nothing: the key is none of these.

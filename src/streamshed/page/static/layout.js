@@ -1,4 +1,4 @@
-// Where nodes, arrows and what stands at arrows are: laid out by ELK, in a worker that is loaded for it and let go after.
+// Where nodes, arrows and what stands at arrows are: laid out by ELK, in a worker that is let go after.
 
 // A join has a line more than others: what it costs, and what it holds.
 export const sizeOf = ({ inputs }) => ({ width: 184, height: inputs.length > 1 ? 60 : 46 });
@@ -22,7 +22,7 @@ function curve({ startPoint, bendPoints = [], endPoint }) {
   return `M${startPoint.x},${startPoint.y} ${points.length % 3 ? "L" : "C"}${points.join(" ")}`;
 }
 
-// Returns the size of the whole, places of nodes by their keys, and of arrows: from where, where to, its path and label.
+// Returns the size of the whole, places of nodes by their keys, and of arrows the ends, the path and the label.
 export async function layout(things) {
   await import("./elk-api.js");
   const elk = new ELK({ workerUrl: new URL("elk-worker.min.js", import.meta.url).href });

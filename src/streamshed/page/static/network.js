@@ -1,4 +1,4 @@
-// The network as a graph: a node stands right of its inputs. Laid out once for each network, and for what is shown of it.
+// The network as a graph: a node stands right of its inputs. It is laid out anew for another network, or part of it.
 
 import { Roving } from "./keys.js";
 import { layout, sizeOf } from "./layout.js";
@@ -80,6 +80,7 @@ function samplersOf(network, latest) {
   return new Map(samplers);
 }
 
+const byHeight = (a, b) => a.y - b.y;
 const holdsState = (place) => place.kind === "aggregate" || place.inputs.length > 1;
 
 export class NetworkView {
@@ -121,7 +122,7 @@ export class NetworkView {
     this.path.disabled = !of;
     this.box.classList.toggle("large", isLarge);
     this.about.textContent = isLarge
-      ? `What leads to ${shown.length} of ${number(network.queries.length)} queries: the filter below, or a choice, shows others.`
+      ? `What leads to ${shown.length} of ${number(network.queries.length)} queries: filter or choose others below.`
       : "";
     this.know(network);
     const drawn = shown.map(({ name }) => name).sort().join("\n");
@@ -164,9 +165,9 @@ export class NetworkView {
       const x = label.x + label.width / 2;
       const drawn = make("path", { d: path });
       const mark = make("text", { class: "rate", x, y: label.y + 12 });
-      const flow = make("text", { class: "flow", x, y: label.y + 26 });
+      const flow = make("text", { class: "flow", x });
       this.svg.append(drawn, mark, flow);
-      return { from, to, path: drawn, mark, flow };
+      return { from, to, y: label.y, path: drawn, mark, flow };
     });
     this.boxes = new Map([...this.places].map(([key, place]) => [key, this.node(place)]));
     this.svg.append(...this.boxes.values());
@@ -209,11 +210,11 @@ export class NetworkView {
   neighbor(item, key) {
     const place = this.places.get(item.dataset.key);
     const all = [...this.places.values()];
-    const column = () => all.filter(({ x }) => Math.abs(x - place.x) < sizeOf(place).width / 2).sort((a, b) => a.y - b.y);
+    const column = () => all.filter(({ x }) => Math.abs(x - place.x) < sizeOf(place).width / 2).sort(byHeight);
     const beside = (step) => column().at(Math.max(0, column().indexOf(place) + step)) ?? place;
     const ways = {
       ArrowLeft: () => this.places.get(place.inputs[0]) ?? place,
-      ArrowRight: () => all.filter(({ inputs }) => inputs.includes(place.key)).sort((a, b) => a.y - b.y)[0] ?? place,
+      ArrowRight: () => all.filter(({ inputs }) => inputs.includes(place.key)).sort(byHeight)[0] ?? place,
       ArrowUp: () => beside(-1),
       ArrowDown: () => beside(1),
       Home: () => all[0],
@@ -277,15 +278,16 @@ export class NetworkView {
   }
 
   // How many rows a second come along an arrow, and what was dropped on it: rows at random, or whole windows.
-  paintArrow({ from, to, path, mark, flow }) {
+  paintArrow({ from, to, y, path, mark, flow }) {
     const [place, input] = [this.places.get(to), this.places.get(from)];
     const row = this.latest[this.clockOf(place)];
     const sampled = this.sampler(place) ?? 1;
     const windows = (place.kind === "query" ? row?.kept_shares?.[place.address] : undefined) ?? 1;
     const passed = this.costs.get(from)?.rows_per_second;
     say(flow, passed ? `${number(passed * this.admitted(input) * sampled)}/s` : "");
-    const marks = [sampled < 1 && `▼ ${(100 * sampled).toPrecision(3)} %`, windows < 1 && `× ${(100 * windows).toPrecision(3)} %`];
-    say(mark, marks.filter(Boolean).join(" "));
+    const marks = [["▼", sampled], ["×", windows]].filter(([, share]) => share < 1);
+    say(mark, marks.map(([sign, share]) => `${sign} ${(100 * share).toPrecision(3)} %`).join(" "));
+    flow.setAttribute("y", y + (mark.textContent ? 26 : 12));
     path.setAttribute("class", windows < 1 ? "dropped" : sampled < 1 ? "sampled" : "");
   }
 }

@@ -1,6 +1,6 @@
 // One node of the network: what it costs, and its last five minutes.
 
-import { along, axes, fromZero, line, width } from "./plots.js";
+import { along, axes, fromZero, line, padding, width } from "./plots.js";
 import { ask, bytes, listed, number, openDialog, percent, seconds } from "./texts.js";
 
 // Of each chart: title, its lines by label, color and value; shown where any row has a value.
@@ -86,6 +86,7 @@ export class NodeView {
       width: width(place),
       height: 150,
       scales: { y: fromZero },
+      padding,
       axes: axes(),
       series: [along("at"), ...lines.map(([label, name]) => line(label, name, { points }))],
     };

@@ -42,7 +42,7 @@ function draw() {
   queries.show(state.network, ofAllClocks(latest), state.answered, state.bound_factor);
   decisions.show(clock, figures);
   const hasWorkers = latest.workers_running !== null && latest.workers_running !== undefined;
-  for (const part of document.querySelectorAll("#workers-section, [data-of=workers-section]")) part.hidden = !hasWorkers;
+  element("workers-section").hidden = document.querySelector("[data-of=workers-section]").hidden = !hasWorkers;
   if (hasWorkers) {
     element("workers").textContent =
       `${latest.workers_running} running, ${latest.workers_starting} starting, ${latest.workers_wanted} wanted` +
@@ -219,7 +219,8 @@ element("filter").addEventListener("input", drawSoon);
 element("path").addEventListener("change", drawSoon);
 
 document.addEventListener("keydown", (event) => {
-  const isTyping = document.activeElement.type !== "checkbox" && ["INPUT", "SELECT", "TEXTAREA"].includes(document.activeElement.tagName);
+  const { tagName, type } = document.activeElement;
+  const isTyping = type !== "checkbox" && ["INPUT", "SELECT", "TEXTAREA"].includes(tagName);
   const isOpen = document.querySelector("dialog[open]") !== null;
   if (isTyping || isOpen || event.ctrlKey || event.metaKey || event.altKey || !(event.key in SHORTCUTS)) return;
   event.preventDefault();

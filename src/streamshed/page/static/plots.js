@@ -43,4 +43,7 @@ export const line = (label, name, more = {}) => ({
   ...more,
 });
 
+// Room for the label of the latest time.
+export const padding = [null, 42, null, null];
+
 export const fromZero = { range: (_, __, most) => [0, (most || 1) * 1.05] };

@@ -74,20 +74,20 @@ class _Driven:
         Raises:
             OSError: The browser has ended.
         """
-        target = self._told("Target.createTarget", url=url)["targetId"]
-        attached = self._told("Target.attachToTarget", targetId=target, flatten=True)
+        target = self._result_of("Target.createTarget", url=url)["targetId"]
+        attached = self._result_of("Target.attachToTarget", targetId=target, flatten=True)
         self._session = {"sessionId": attached["sessionId"]}
         self._resize(_HEIGHT)
-        while not self._told("Runtime.evaluate", expression=_IS_SHOWN)["result"].get("value"):
+        while not self._result_of("Runtime.evaluate", expression=_IS_SHOWN)["result"].get("value"):
             time.sleep(_LOOK_EVERY_SECONDS)
-        self._resize(self._told("Page.getLayoutMetrics")["cssContentSize"]["height"])
-        return base64.b64decode(self._told("Page.captureScreenshot")["data"])
+        self._resize(self._result_of("Page.getLayoutMetrics")["cssContentSize"]["height"])
+        return base64.b64decode(self._result_of("Page.captureScreenshot")["data"])
 
     def _resize(self, height: int) -> None:
         metrics = {"width": _WIDTH, "height": height, "deviceScaleFactor": 1, "mobile": False}
-        self._told("Emulation.setDeviceMetricsOverride", **metrics)
+        self._result_of("Emulation.setDeviceMetricsOverride", **metrics)
 
-    def _told(self, method: str, **parameters: Any) -> dict[str, Any]:
+    def _result_of(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Give a command; returns what it results in."""
         self._count += 1
         command = {"id": self._count, "method": method, "params": parameters, **self._session}

@@ -22,7 +22,16 @@ LAYOUTS = """async (networks) => {
   return Promise.all(networks.map(async (things) => {
     const { places, arrows, ...size } = await layout(things);
     const boxes = things.map((thing) => ({ key: thing.key, ...places.get(thing.key), ...sizeOf(thing) }));
-    return { ...size, boxes, arrows };
+    const paths = arrows.map(({ path }) => {
+      const drawn = document.createElementNS("http://www.w3.org/2000/svg", "path");
+      drawn.setAttribute("d", path);
+      const length = drawn.getTotalLength();
+      return Array.from({ length: 200 }, (_, part) => drawn.getPointAtLength((part * length) / 199));
+    });
+    const isWithin = ({ x, y }, label) =>
+      x > label.x + 2 && x < label.x + label.width - 2 && y > label.y + 2 && y < label.y + label.height - 2;
+    const crossed = arrows.filter(({ label }) => paths.flat().some((point) => isWithin(point, label)));
+    return { ...size, boxes, arrows, crossed: crossed.map(({ from, to }) => `${from} → ${to}`) };
   }));
 }"""
 BOXES = """(boxes) => boxes.map((box) => {
@@ -49,10 +58,10 @@ def random_network(seed: int) -> list[dict[str, Any]]:
     return things
 
 
-def overlap(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def overlap(left: dict[str, Any], right: dict[str, Any]) -> bool:
     """Whether two rectangles have some of their inside in common."""
     return all(
-        one[at] + 0.5 < other[at] + other[extent] and other[at] + 0.5 < one[at] + one[extent]
+        left[at] + 0.5 < right[at] + right[extent] and right[at] + 0.5 < left[at] + left[extent]
         for at, extent in (("x", "width"), ("y", "height"))
     )
 
@@ -74,6 +83,7 @@ def test_no_two_nodes_overlap_and_arrows_lead_to_the_right(page: Page, tmp_path:
         assert {(arrow["from"], arrow["to"]) for arrow in drawn["arrows"]} == {
             (given, thing["key"]) for thing in things for given in thing["inputs"]
         }
+        assert drawn["crossed"] == []
         for arrow in drawn["arrows"]:
             start = boxes[arrow["from"]]
             assert start["x"] + start["width"] < boxes[arrow["to"]]["x"]

@@ -145,6 +145,7 @@ def test_on_a_narrow_page_names_stay_and_reasons_are_in_sight(page: Page, record
         table.evaluate("(box) => (box.scrollLeft = 400)")
         assert page.locator("#queries tbody td").first.evaluate(IN_SIGHT)
         assert page.evaluate("document.documentElement.scrollWidth") <= 700
+        assert widths(page.locator("#queries th, #queries td")) == []
 
 
 def test_a_long_dialog_is_read_from_its_title_and_can_be_closed(page: Page, tmp_path: Path) -> None:

@@ -53,6 +53,10 @@ The packages that this project is developed and tested with, as the lock files p
 Users install those that `pyproject.toml` lists under `dependencies`, what these need, and the extras they ask for.
 `make lint` checks that each license is allowed; `python scripts/licenses.py --write` writes this page.
 
+The page of a run brings two libraries for the browser, unchanged, with their licenses beside them in
+`src/streamshed/page/static`: uPlot 1.6.32 (MIT, https://github.com/leeoniya/uPlot), and elkjs 0.12.1 (EPL-2.0 or
+GPL-3.0-or-later, https://github.com/kieler/elkjs, where its source is).
+
 | package | license |
 |---|---|
 """

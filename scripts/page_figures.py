@@ -62,7 +62,7 @@ FRAMES = """([seconds, pixels]) => new Promise((resolve) => {
   const times = [];
   const frame = (now) => {
     times.push(now);
-    for (const scrolled of document.querySelectorAll("#network, .scrolled")) scrolled.scrollTop += pixels;
+    for (const scrolled of document.querySelectorAll(".graph, .scrolled")) scrolled.scrollTop += pixels;
     if (now - times[0] < 1000 * seconds) requestAnimationFrame(frame);
     else resolve(times.slice(1).map((time, number) => (time - times[number]) / 1000));
   };

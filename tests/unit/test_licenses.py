@@ -22,6 +22,14 @@ def test_every_locked_package_has_an_allowed_license_and_is_documented() -> None
     assert [*refused(installed), *differences(PAGE, installed)] == []
 
 
+def test_libraries_of_the_page_have_their_license_beside_them_and_are_documented() -> None:
+    static = ROOT / "src/streamshed/page/static"
+    libraries = {path.stem for path in static.glob("*.LICENSE")}
+    minified = [path for path in static.glob("*.js") if max(map(len, path.read_text().splitlines())) > 1000]
+    assert {path.name.replace("-", ".").partition(".")[0] for path in minified} == libraries == {"uplot", "elk"}
+    assert all(f"({name}" in PAGE.lower() or f" {name}" in PAGE.lower() for name in libraries)
+
+
 def test_a_page_that_is_out_of_date_is_told() -> None:
     assert next(differences(PAGE, {"pyspark": "MIT"})).startswith("docs/licenses.md lacks pyspark, MIT: ")
     assert list(differences(f"{PAGE}| gone | MIT |\n", {})) == [

@@ -126,7 +126,8 @@ def _question_routes(watched: WatchedCheckpoint) -> list[Route]:
 
     async def past(request: Request) -> Response:
         clock, address = request.path_params["clock"], request.query_params.get("node", "")
-        return await _answered(lambda: watched.past(clock, address))
+        is_query = request.query_params.get("kind") == "query"
+        return await _answered(lambda: watched.past(clock, address, is_query=is_query))
 
     return [
         Route("/decisions/{clock}/{micro_batch_id:int}", decision),

@@ -10,12 +10,13 @@ from streamshed.page.journal_tail import Row
 PAST_SECONDS = 300.0
 
 
-def node_past(rows: Iterable[Row], address: str) -> list[dict[str, Any]]:
+def node_past(rows: Iterable[Row], address: str, *, is_query: bool = False) -> list[dict[str, Any]]:
     """Return what was of a node.
 
     Args:
         rows: Of the journal of its clock, oldest first.
         address: The address of a stream or an operator, or the name of a query.
+        is_query: Whether it is a query: it may be named like a stream.
 
     Returns:
         Of each row `started_at_seconds`; `sampling_rate` of the sampler before the node; `offered_rows_per_second` of
@@ -36,7 +37,7 @@ def node_past(rows: Iterable[Row], address: str) -> list[dict[str, Any]]:
             "sampling_rate": (row.get("samplers") or {}).get(address, 1.0),
             "offered_rows_per_second": row["offered_rows"] / row["trigger_interval_seconds"],
             "state_bytes": _state_bytes(row, address),
-            **_of_query(row, address),
+            **(_of_query(row, address) if is_query else {}),
         }
         for row in rows
     ]

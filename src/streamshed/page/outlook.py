@@ -51,27 +51,29 @@ def nodes(known_run: KnownRun, rows_per_second: float) -> list[dict[str, Any]]:
         rows_per_second: The load.
 
     Returns:
-        Of each its `address` (of a query its name), `work_share` of the work on all rows, of streams and operators the
-        `rows_per_second` that they pass on if nothing is shed, and where it is known `seconds_per_row`, `selectivity`
-        and `is_measured`.
+        Of each its `address` (of a query its name, which may be that of a stream: then `is_query` tells them apart),
+        `work_share` of the work on all rows, of streams and operators the `rows_per_second` that they pass on if
+        nothing is shed, and where it is known `seconds_per_row`, `selectivity` and `is_measured`.
     """
     load = known_run.load(rows_per_second)
     total_seconds = float(load.tree.node_seconds.sum())
     queries = {demand.query for demand in load.demands}
     passed = known_run.passed_rows_per_second(rows_per_second)
-    seconds: dict[str, float] = {}
+    seconds: dict[tuple[str, bool], float] = {}
     for node, address in zip(load.tree.nodes, load.addresses, strict=True):
         # What groups of a query cost is a node of its own, below that of its rows.
-        place = address or (node.name if node.name in queries else load.tree.nodes[node.parent or 0].name)
+        name = node.name if node.name in queries else load.tree.nodes[node.parent or 0].name
+        place = (name, True) if address is None else (address, False)
         seconds[place] = seconds.get(place, 0.0) + node.seconds
     return [
         {
             "address": place,
-            "work_share": own_seconds / total_seconds if total_seconds > 0 else 0.0,
-            **({"rows_per_second": passed[place]} if place in passed else {}),
-            **_costs(known_run, place, is_query=place in queries),
+            "is_query": is_query,
+            "work_share": place_seconds / total_seconds if total_seconds > 0 else 0.0,
+            **({"rows_per_second": passed[place]} if place in passed and not is_query else {}),
+            **_costs(known_run, place, is_query=is_query),
         }
-        for place, own_seconds in seconds.items()
+        for (place, is_query), place_seconds in seconds.items()
     ]
 
 

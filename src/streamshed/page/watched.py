@@ -126,9 +126,9 @@ class WatchedCheckpoint:
         except StreamshedError:
             return []
 
-    def past(self, clock: str, address: str) -> list[dict[str, Any]]:
+    def past(self, clock: str, address: str, *, is_query: bool) -> list[dict[str, Any]]:
         """Return the last five minutes of a stream, an operator or a query of a clock, oldest first."""
-        return node_past(self._tail.latest_rows(clock, PAST_SECONDS), address)
+        return node_past(self._tail.latest_rows(clock, PAST_SECONDS), address, is_query=is_query)
 
     async def follow(self) -> None:
         """Look again and again, and tell all visitors what is new; until cancelled."""

@@ -108,10 +108,13 @@ class Recorded:
         path: Its folder.
         queries: How many there are.
         has_answers: Whether their answers lie beside the journal.
+        asked: What is asked instead; None: so many queries over one stream.
     """
 
-    def __init__(self, path: Path, queries: int = 3, *, has_answers: bool = True) -> None:
-        self.path, self.network = path, monitored(queries)
+    def __init__(
+        self, path: Path, queries: int = 3, *, has_answers: bool = True, asked: QueryNetwork | None = None
+    ) -> None:
+        self.path, self.network = path, monitored(queries) if asked is None else asked
         self._history = History(Storage.at(str(path)).below("time/journal"))
         self._has_answers = has_answers
         self._answer_files = AnswerFiles(Storage.at(str(path)).below(f"time/{ANSWERS_FOLDER}"))

@@ -1,8 +1,8 @@
 // The answers of one query over time, their bounds as a band: what is exact, what is estimated, what is missing.
 
-import { along, axes, color, line, width } from "./plots.js";
+import { along, axes, color, line, padding, width } from "./plots.js";
 import { answerText, endText } from "./queries.js";
-import { ask, number, percent, plain, tableOf } from "./texts.js";
+import { ask, exact, number, percent, plain, tableOf } from "./texts.js";
 
 const SHOWN = 12;
 const HEIGHT = 260;
@@ -110,8 +110,8 @@ export class Answers {
         rows.map((answer) => [
           endText(answer),
           answerText(answer),
-          number(answer.lower, 5),
-          number(answer.upper, 5),
+          (answer.exact ? exact : number)(answer.lower, 5),
+          (answer.exact ? exact : number)(answer.upper, 5),
           isGap(answer) ? "" : percent(answer.confidence),
           isGap(answer)
             ? plain(answer.value_text && "of some groups")
@@ -160,6 +160,10 @@ export class Answers {
   }
 
   chart(place, isTimed, data) {
+    const bounds = ({ data: [, upper, lower] }, _, __, index) => {
+      const [low, high] = [lower, upper].map((column) => column.at(index ?? -1) ?? null);
+      return low === null || high === null ? "–" : `${number(low, 4)} to ${number(high, 4)}`;
+    };
     const dots = (label, name) => {
       const points = { show: true, size: 7, stroke: color(name), fill: color(name) };
       return line(label, name, { width: 0, paths: () => null, points });
@@ -168,12 +172,13 @@ export class Answers {
       width: width(place),
       height: HEIGHT,
       scales: { x: { time: isTimed } },
+      padding,
       axes: axes(isTimed),
       bands: [{ series: [1, 2], fill: `${color("orange")}44` }],
       series: [
         along("window until", isTimed),
-        line("upper", "orange", { width: 0.7 }),
-        line("lower", "orange", { width: 0.7 }),
+        line("bounds", "orange", { width: 0.7, value: bounds }),
+        line("lower bound, of which the legend tells with the upper", "orange", { width: 0.7 }),
         line("answer", "blue", { width: 1 }),
         dots("exact", "good"),
         dots("estimated", "orange"),

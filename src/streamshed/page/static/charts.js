@@ -1,6 +1,13 @@
 // Charts over the time of the clock, by uPlot.
 
-import { along, axes, fromZero, line } from "./plots.js";
+import { along, axes, fromZero, line, padding } from "./plots.js";
+
+// Rows a second that would fill the time that a plan may fill, by the costs of those that came: unknown without any.
+function capacity(row) {
+  const isKnown = row.budget_seconds > 0 && row.unshed_seconds > 0 && row.offered_rows > 0;
+  const load = row.unshed_seconds / row.budget_seconds;
+  return isKnown ? row.offered_rows / row.trigger_interval_seconds / load : null;
+}
 
 const PANELS = [
   {
@@ -15,6 +22,7 @@ const PANELS = [
     series: [
       ["came", "orange", (row) => row.offered_rows / row.trigger_interval_seconds],
       ["worked on", "blue", (row) => (row.offered_rows * row.work_share) / row.trigger_interval_seconds],
+      ["would fit", "gray", capacity, [6, 4]],
     ],
   },
   {
@@ -75,6 +83,7 @@ export class Charts {
       title: panel.title,
       cursor: { sync: { key: "time" } },
       scales: { y: fromZero },
+      padding,
       axes: axes(),
       series: [along("at"), ...panel.series.map(([label, name, , dash]) => line(label, name, { dash }))],
     };

@@ -1,18 +1,19 @@
 // The table of decisions, the latest first; one that is chosen is told as the journal has it.
 
-import { cell, heads, number, percent, time } from "./texts.js";
+import { Roving, rowAfter } from "./keys.js";
+import { cell, heads, listed, number, openDialog, percent, time } from "./texts.js";
 
 const COLUMNS = [
   ["time", ""],
   ["micro-batch", "number"],
   ["reason", ""],
+  ["why", ""],
   ["rows", "number"],
   ["work done", "number"],
   ["expected", "number"],
   ["took", "number"],
   ["delay", "number"],
   ["gaps", "number"],
-  ["why", ""],
 ];
 const SHOWN = 200;
 
@@ -31,12 +32,7 @@ export class Decisions {
     this.clock = null;
     this.newest = -1;
     heads(table, COLUMNS);
-    const open = (event) => {
-      const row = event.target.closest("tbody tr");
-      if (row) this.open(row.dataset.number);
-    };
-    table.addEventListener("click", open);
-    table.addEventListener("keydown", (event) => event.key === "Enter" && open(event));
+    this.roving = new Roving(table, "tbody tr", rowAfter, (row) => this.open(row.dataset.number));
   }
 
   show(clock, figures) {
@@ -52,24 +48,25 @@ export class Decisions {
       body.prepend(this.row(row));
       if (body.rows.length > SHOWN) body.deleteRow(-1);
     }
+    this.roving.refresh();
   }
 
   row(figures) {
     const row = document.createElement("tr");
-    row.tabIndex = 0;
+    row.tabIndex = -1;
     row.dataset.number = figures.micro_batch_id;
     row.className = figures.work_share < 1 ? "shed" : "";
     row.append(
       cell(time(figures.started_at_seconds)),
       cell(figures.micro_batch_id, "number"),
-      cell(figures.reason),
+      cell(figures.reason, "reason"),
+      cell(figures.explanation, "wide"),
       cell(number(figures.offered_rows), "number"),
       cell(percent(figures.work_share), "number"),
       cell(`${number(figures.expected_seconds)} s`, "number"),
       cell(`${number(figures.processing_seconds)} s`, "number"),
       cell(`${number(figures.delay_seconds)} s`, "number"),
       cell(figures.gaps || "", "number"),
-      cell(figures.explanation, "wide"),
     );
     return row;
   }
@@ -79,16 +76,10 @@ export class Decisions {
     if (!answer.ok) return;
     const whole = await answer.json();
     this.dialog.querySelector("h3").textContent = `Micro-batch ${micro_batch_id} of the clock ${this.clock}`;
-    const list = this.dialog.querySelector("dl");
-    list.replaceChildren();
-    for (const [name, value] of Object.entries(whole)) {
-      if (value === null || value === "" || (typeof value === "object" && !Object.keys(value).length)) continue;
-      const term = document.createElement("dt");
-      const said = document.createElement("dd");
-      term.textContent = name;
-      said.textContent = told(value);
-      list.append(term, said);
-    }
-    this.dialog.showModal();
+    const isSaid = (value) => value !== null && value !== "" && (typeof value !== "object" || Object.keys(value).length);
+    const said = Object.entries(whole).filter(([, value]) => isSaid(value));
+    const text = (name, value) => (name === "started_at_seconds" ? time(value) : told(value));
+    listed(this.dialog.querySelector("dl"), said.map(([name, value]) => [name, text(name, value)]));
+    openDialog(this.dialog);
   }
 }

@@ -1,7 +1,7 @@
 // One node of the network: what it costs, and its last five minutes.
 
-import { along, axes, fromZero, line, width } from "./plots.js";
-import { ask, bytes, number, percent, seconds } from "./texts.js";
+import { along, axes, fromZero, line, padding, width } from "./plots.js";
+import { ask, bytes, listed, number, openDialog, percent, seconds } from "./texts.js";
 
 // Of each chart: title, its lines by label, color and value; shown where any row has a value.
 const CHARTS = [
@@ -38,11 +38,12 @@ export class NodeView {
   async open(place, clock, present) {
     this.forget();
     this.dialog.querySelector("h3").textContent = place.label;
-    this.dialog.querySelector("dl").replaceChildren(...this.facts(place, present));
+    listed(this.dialog.querySelector("dl"), this.facts(place, present));
     const charts = this.dialog.querySelector(".charts");
     charts.replaceChildren();
-    this.dialog.showModal();
-    const past = await ask(`past/${encodeURIComponent(clock)}?node=${encodeURIComponent(place.address)}`);
+    openDialog(this.dialog);
+    const node = new URLSearchParams({ node: present.sampled.address, kind: place.kind });
+    const past = await ask(`past/${encodeURIComponent(clock)}?${node}`);
     const times = past.map((row) => row.started_at_seconds);
     for (const [title, lines] of present.held ? [...CHARTS, STATE] : CHARTS) {
       const values = lines.map(([, , value]) => past.map((row) => (Number.isFinite(value(row)) ? value(row) : null)));
@@ -58,7 +59,7 @@ export class NodeView {
   }
 
   facts(place, { costs, share, held }) {
-    const facts = [
+    return [
       ["kind", place.kind],
       ["address", place.address],
       ["cost of a row", costs?.seconds_per_row === undefined ? "not known" : seconds(costs.seconds_per_row)],
@@ -76,15 +77,6 @@ export class NodeView {
       ["sampler before it keeps", percent(share)],
       ["holds", held ? heldText(held) : "nothing"],
     ];
-    return facts
-      .filter(([, said]) => said)
-      .flatMap(([name, said]) => {
-        const term = document.createElement("dt");
-        const description = document.createElement("dd");
-        term.textContent = name;
-        description.textContent = said;
-        return [term, description];
-      });
   }
 
   plot(place, title, lines, data) {
@@ -94,6 +86,7 @@ export class NodeView {
       width: width(place),
       height: 150,
       scales: { y: fromZero },
+      padding,
       axes: axes(),
       series: [along("at"), ...lines.map(([label, name]) => line(label, name, { points }))],
     };

@@ -7,7 +7,7 @@ import { Decisions } from "./decisions.js";
 import { NetworkView } from "./network.js";
 import { NodeView } from "./node.js";
 import { Queries } from "./queries.js";
-import { ask } from "./texts.js";
+import { ask, openDialog, time } from "./texts.js";
 import { WhatIf } from "./what_if.js";
 
 const KEPT = 1000;
@@ -36,15 +36,13 @@ function draw() {
     element("headline").textContent = "No micro-batch has finished yet.";
     return;
   }
-  const headline = state.headlines[clock];
-  element("headline").textContent = headline.sentence;
-  element("headline").className = headline.state;
+  showAge();
   charts.show(figures, state.latency_goal_seconds);
-  networkView.show(state.network, state.latest);
+  networkView.show(state.network, state.latest, queries.chosen, (query) => queries.matches(query));
   queries.show(state.network, ofAllClocks(latest), state.answered, state.bound_factor);
   decisions.show(clock, figures);
   const hasWorkers = latest.workers_running !== null && latest.workers_running !== undefined;
-  element("workers-section").hidden = !hasWorkers;
+  element("workers-section").hidden = document.querySelector("[data-of=workers-section]").hidden = !hasWorkers;
   if (hasWorkers) {
     element("workers").textContent =
       `${latest.workers_running} running, ${latest.workers_starting} starting, ${latest.workers_wanted} wanted` +
@@ -75,15 +73,17 @@ function drawSoon() {
 function choose(name) {
   queries.chosen = name;
   drawSoon();
-  answers.open(queryNamed(name)).catch((error) => say(`cannot load answers: ${error.message}`));
+  return answers.open(queryNamed(name)).catch((error) => say(`cannot load answers: ${error.message}`));
 }
 
 function chooseNode(place) {
   if (place.kind === "query") choose(place.address);
   const clock = networkView.clockOf(place);
-  const costs = networkView.costs.get(place.address);
-  const share = state.latest[clock].samplers?.[place.address];
-  nodeView.open(place, clock, { costs, share, held: networkView.held(place) }).catch((error) => say(error.message));
+  const costs = networkView.costs.get(place.key);
+  const sampled = networkView.asker(place) ?? place;
+  const share = networkView.samplers.get(sampled.key);
+  const present = { costs, sampled, share, held: networkView.held(place) };
+  nodeView.open(place, clock, present).catch((error) => say(error.message));
 }
 
 function closeAnswers() {
@@ -123,15 +123,14 @@ function take(news) {
 }
 
 async function loadCosts() {
-  const nodes = await ask("nodes.json").catch(() => []);
-  networkView.showCosts(new Map(nodes.map((node) => [node.address, node])));
+  networkView.showCosts(await ask("nodes.json").catch(() => []));
 }
 
 async function load() {
   Object.assign(state, await ask("shown.json"));
   element("checkpoint").textContent = state.checkpoint;
   document.title = `streamshed: ${state.checkpoint.split("/").filter(Boolean).pop()}`;
-  for (const control of document.querySelectorAll(".changing")) control.hidden = !state.is_changeable;
+  for (const control of document.querySelectorAll(".changing, [data-of=changes]")) control.hidden = !state.is_changeable;
   showClocks();
   drawSoon();
 }
@@ -146,10 +145,20 @@ function say(text) {
 // A run that has ended, or hangs, shows in how long ago its latest micro-batch was.
 function showAge() {
   const latest = state.latest[state.clock];
-  const age = latest ? Date.now() / 1000 - latest.started_at_seconds - latest.processing_seconds : 0;
-  const isOld = latest && age > 10 * latest.trigger_interval_seconds;
-  const time = latest && new Date(1000 * latest.started_at_seconds).toLocaleString();
-  element("connection").textContent = isOld ? `nothing new since ${time}: the run has ended, or hangs` : connection;
+  const headline = state.headlines[state.clock];
+  const end = latest && latest.started_at_seconds + latest.processing_seconds;
+  const isOld = latest && Date.now() / 1000 - end > 10 * latest.trigger_interval_seconds;
+  setText("connection", isOld && connection === "live" ? "waiting for more" : connection);
+  if (!latest) return;
+  const now = isOld ? `Ended or hangs: nothing since ${time(end)}. At last: ` : "";
+  const { sentence } = headline;
+  setText("headline", now + (isOld ? sentence[0].toLowerCase() + sentence.slice(1) : sentence));
+  element("headline").className = isOld ? "old" : headline.state;
+}
+
+// Only what is another text is read out anew.
+function setText(id, text) {
+  if (element(id).textContent !== text) element(id).textContent = text;
 }
 setInterval(showAge, 2000);
 
@@ -160,14 +169,21 @@ async function follow() {
   changes.factor = state.bound_factor;
   // A link may open a query and ask what if.
   const asked = new URLSearchParams(location.search);
-  if (asked.has("query")) choose(asked.get("query"));
+  if (asked.has("query")) await choose(asked.get("query"));
   if (asked.has("load")) {
     whatIf.set(Number(asked.get("load")));
     element("what-if").open = true;
+    await whatIf.ask();
   }
   await loadCosts();
   // To print it, or to keep a picture: what there is, and no more.
-  if (asked.has("still")) return say("as it was when this was loaded");
+  if (asked.has("still")) {
+    say("as it was when this was loaded");
+    draw();
+    await networkView.laid;
+    document.documentElement.dataset.shown = "all";
+    return;
+  }
   setInterval(() => document.hidden || loadCosts(), COSTS_EVERY_MILLISECONDS);
   const events = new EventSource("events");
   events.onopen = () => say("live");
@@ -179,6 +195,16 @@ async function follow() {
   };
 }
 
+const SHORTCUTS = {
+  "/": () => element("filter").focus(),
+  w: () => {
+    element("what-if").open = true;
+    element("what-if").querySelector("input").focus();
+  },
+  a: () => state.is_changeable && changes.open("add"),
+  "?": () => openDialog(element("keys")),
+};
+
 element("clock").addEventListener("change", (event) => {
   state.clock = event.target.value;
   drawSoon();
@@ -188,17 +214,13 @@ element("add").addEventListener("click", () => changes.open("add"));
 element("change-chosen").addEventListener("click", () => changes.open("change", queryNamed(answers.query.name)));
 element("remove-chosen").addEventListener("click", () => changes.open("remove", queryNamed(answers.query.name)));
 element("close-answers").addEventListener("click", closeAnswers);
+element("show-keys").addEventListener("click", SHORTCUTS["?"]);
+element("filter").addEventListener("input", drawSoon);
+element("path").addEventListener("change", drawSoon);
 
-const SHORTCUTS = {
-  "/": () => element("filter").focus(),
-  w: () => {
-    element("what-if").open = true;
-    element("what-if").querySelector("input").focus();
-  },
-  a: () => state.is_changeable && changes.open("add"),
-};
 document.addEventListener("keydown", (event) => {
-  const isTyping = ["INPUT", "SELECT", "TEXTAREA"].includes(document.activeElement.tagName);
+  const { tagName, type } = document.activeElement;
+  const isTyping = type !== "checkbox" && ["INPUT", "SELECT", "TEXTAREA"].includes(tagName);
   const isOpen = document.querySelector("dialog[open]") !== null;
   if (isTyping || isOpen || event.ctrlKey || event.metaKey || event.altKey || !(event.key in SHORTCUTS)) return;
   event.preventDefault();

@@ -1,6 +1,6 @@
 // What all charts by uPlot have in common: colors of the page, axes, and how values are told.
 
-import { number, time } from "./texts.js";
+import { number, time, timeOfDay } from "./texts.js";
 
 export const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -15,7 +15,7 @@ export function axes(isTimed = true) {
     grid: { stroke: color("line"), width: 1 },
     ticks: { stroke: color("line") },
   };
-  const times = isTimed ? { values: (_, instants) => instants.map(time), space: 90 } : {};
+  const times = isTimed ? { values: (_, instants) => instants.map(timeOfDay), space: 90 } : {};
   return [
     { ...axis, ...times },
     // As wide as its longest label, so that charts with small numbers still stand in line.
@@ -23,9 +23,15 @@ export function axes(isTimed = true) {
   ];
 }
 
+// Where no cursor is, a legend tells the latest values.
+const latest = (plot, value, series, index) => (index === null ? plot.data[series].at(-1) : value);
+
 export const along = (label, isTimed = true) => ({
   label,
-  value: (_, place) => (place === null ? "–" : isTimed ? time(place) : place),
+  value: (...at) => {
+    const place = latest(...at) ?? null;
+    return place === null ? "–" : isTimed ? time(place) : place;
+  },
 });
 
 export const line = (label, name, more = {}) => ({
@@ -33,8 +39,11 @@ export const line = (label, name, more = {}) => ({
   stroke: color(name),
   width: 1.5,
   points: { show: false },
-  value: (_, value) => told(value, 4),
+  value: (...at) => told(latest(...at), 4),
   ...more,
 });
+
+// Room for the label of the latest time.
+export const padding = [null, 42, null, null];
 
 export const fromZero = { range: (_, __, most) => [0, (most || 1) * 1.05] };

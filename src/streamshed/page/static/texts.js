@@ -16,9 +16,19 @@ export const number = (value, digits = 3) =>
 
 export const plain = (value) => String(value ?? "");
 
-const timeOfDay = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+// Exact values in all digits, as far as a number has them.
+export const exact = (value) => number(value, Number.isInteger(value) ? 17 : 10);
 
-export const time = (seconds) => timeOfDay.format(1000 * seconds);
+const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "medium" });
+
+export const timeOfDay = (seconds) => timeFormat.format(1000 * seconds);
+
+// With the date, unless that is today's.
+export function time(seconds) {
+  const isToday = new Date(1000 * seconds).toDateString() === new Date().toDateString();
+  return (isToday ? timeFormat : dayFormat).format(1000 * seconds);
+}
 
 export function seconds(value) {
   if (value === undefined || value === null) return "";
@@ -42,6 +52,7 @@ export function heads(table, columns, content = (title) => title) {
   const made = columns.map(([title, kind], place) => {
     const head = document.createElement("th");
     head.className = kind;
+    head.scope = "col";
     head.append(content(title, place));
     return head;
   });
@@ -57,6 +68,20 @@ export function tableOf(columns, rows) {
     body.insertRow().append(...texts.map((text, place) => cell(text, columns[place][1])));
   }
   return table;
+}
+
+// A list of names and what is said of them; what is not known is left out.
+export function listed(list, facts) {
+  const known = facts.filter(([, said]) => said !== "" && said !== null && said !== undefined);
+  const parts = known.flatMap(([name, said]) => [["dt", name], ["dd", said]]);
+  const made = ([kind, text]) => Object.assign(document.createElement(kind), { textContent: text });
+  list.replaceChildren(...parts.map(made));
+}
+
+// The title has the focus: a dialog is read from its top.
+export function openDialog(dialog) {
+  dialog.showModal();
+  dialog.scrollTop = 0;
 }
 
 // What cannot be done is said by the server in a sentence, which is thrown.

@@ -8,11 +8,13 @@ const WAIT_MILLISECONDS = 120;
 // The slider is logarithmic: from a tenth to fifty times the load.
 const loadOf = (position) => Number((10 ** Number(position)).toPrecision(2));
 
+const counted = (count, one = "is", more = "are") => (count === 1 ? `1 query ${one}` : `${number(count)} queries ${more}`);
+
 export class WhatIf {
   constructor(section) {
     const part = (name) => section.querySelector(`[data-part="${name}"]`);
     this.parts = Object.fromEntries(
-      ["load", "shown", "policy", "sentence", "tables"].map((name) => [name, part(name)]),
+      ["load", "shown", "policy", "waiting", "sentence", "tables"].map((name) => [name, part(name)]),
     );
     this.waiting = null;
     this.asked = null;
@@ -41,17 +43,20 @@ export class WhatIf {
   async ask() {
     this.asked?.abort();
     const asked = (this.asked = new AbortController());
+    this.parts.waiting.hidden = false;
     const query = new URLSearchParams({ load: loadOf(this.parts.load.value), policy: this.parts.policy.value });
     try {
       this.show(await ask(`what-if.json?${query}`, { signal: asked.signal }));
     } catch (error) {
       if (asked.signal.aborted) return;
+      this.parts.waiting.hidden = true;
       this.parts.sentence.textContent = `No answer: ${error.message}`;
       this.parts.tables.replaceChildren();
     }
   }
 
   show(plan) {
+    this.parts.waiting.hidden = true;
     const shed = plan.queries.filter((query) => query.effective_sampling_rate < 1 || (query.kept_share ?? 1) < 1);
     this.parts.sentence.textContent = [this.load(plan), this.delay(plan), this.losses(shed), this.workers(plan)].join(
       " ",
@@ -105,9 +110,9 @@ export class WhatIf {
     const dropping = shed.filter((query) => (query.kept_share ?? 1) < 1).length;
     const more = shed.length > SHOWN ? ` The ${SHOWN} with the largest errors are listed.` : "";
     const parts = [
-      sampled && `Sampled: ${sampled} queries.`,
-      dropping && `Windows are dropped: of ${dropping}.`,
-      missed && `Goals are missed: by ${missed}.`,
+      sampled && `${counted(sampled)} sampled.`,
+      dropping && `Windows of ${counted(dropping, "are")} dropped.`,
+      missed && `${counted(missed, "misses its goal", "miss their goals")}.`,
     ];
     return parts.filter(Boolean).join(" ") + more;
   }

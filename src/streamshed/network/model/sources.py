@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -39,7 +39,7 @@ class FolderSource:
     path: str
     format: FileFormat
     schema: str | None = None
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     max_files_per_micro_batch: int | None = None
 
     def __post_init__(self) -> None:

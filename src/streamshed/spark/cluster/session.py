@@ -10,9 +10,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from streamshed.errors import ClusterUnavailableError, InvalidNetworkError, JavaUnavailableError
+from streamshed.network.words.passwords import is_secret
 from streamshed.spark.cluster.cluster_master import require_master
 from streamshed.spark.common.failures import innermost_cause, is_failure_of_spark
 
@@ -134,10 +136,21 @@ def local_session(
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
+    _begin_java(settings)
     session = _created(builder, master)
     session.sparkContext.setLogLevel("ERROR")
     use_this_python(session)
     return session
+
+
+def _begin_java(settings: Mapping[str, str]) -> None:
+    """Start Java without settings that are secrets, for all who use this machine see its command line.
+
+    The session hands them over later. Without secrets, or where Java runs, nothing is done.
+    """
+    shown = {name: value for name, value in settings.items() if not is_secret(name)}
+    if len(shown) < len(settings):
+        SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(shown.items())))  # noqa: SLF001 - PySpark has no other way
 
 
 def _created(builder: SparkSession.Builder, master: str | None) -> SparkSession:

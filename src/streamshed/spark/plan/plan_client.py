@@ -6,7 +6,7 @@ import functools
 import json
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streamshed.errors import StreamshedError
 from streamshed.spark.plan.plan_row import PlanRow
@@ -31,7 +31,7 @@ class PlanClient:
     """
 
     url: str
-    token: str
+    token: str = field(repr=False)
 
     def plan(self, micro_batch_id: int) -> PlanRow:
         """Return the plan of a micro-batch.

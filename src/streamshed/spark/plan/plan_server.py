@@ -31,7 +31,7 @@ class PlanServer(Closable):
         port: Port to listen on; 0: any that is free.
 
     Raises:
-        PortInUseError: Another program listens there.
+        PortInUseError: Another program listens there, or the address is not of this machine.
     """
 
     def __init__(self, *, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -41,10 +41,7 @@ class PlanServer(Closable):
         try:
             self._server = ThreadingHTTPServer((host, port), _handler(self._plans, self.token))
         except OSError as error:
-            raise PortInUseError(
-                f"cannot listen on {host}:{port} for the plan table: {error.strerror or error}; choose another port, or"
-                " 0 for any that is free"
-            ) from error
+            raise PortInUseError.of(error, host, port, "the plan table") from error
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, name="streamshed-plans", daemon=True)
         self._thread.start()

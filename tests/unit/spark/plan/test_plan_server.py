@@ -112,6 +112,13 @@ def test_a_port_in_use_is_told() -> None:
             PlanServer(port=port)
 
 
+def test_an_address_of_another_machine_is_told_as_one() -> None:
+    """Another port would not help."""
+    with pytest.raises(PortInUseError, match=r"is 198\.51\.100\.7 an address of this machine\?") as refused:
+        PlanServer(host="198.51.100.7")
+    assert "another port" not in str(refused.value)
+
+
 def test_nobody_answers_once_it_is_closed() -> None:
     with PlanServer() as running:
         client = served(running)

@@ -46,6 +46,11 @@ def is_a(value: object, *kinds: type) -> bool:
     return isinstance(value, kinds)
 
 
+def is_of_connect(thing: object) -> bool:
+    """Whether a session or a DataFrame is one of Spark Connect, whose Java is in another process."""
+    return any(kind.__module__.startswith("pyspark.sql.connect") for kind in type(thing).__mro__)
+
+
 def items_of(value: object) -> tuple[object, ...] | None:
     """Return what a collection holds; None: a value is text, or nothing that can be iterated over.
 

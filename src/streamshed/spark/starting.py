@@ -64,7 +64,7 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
     require_settings(spark)
     use_this_python(spark)
     refuse_bad_feeds(settings.feeds, network)
-    storage = Storage.at(absolute_location(settings.checkpoint))
+    storage = Storage.private(absolute_location(settings.checkpoint))
     refuse_other_checkpoint(storage)
     refuse_lost_clocks(storage, network)
     with ExitStack() as opening:

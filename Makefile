@@ -1,7 +1,7 @@
 # Every target does its own set-up. `make` alone lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-thorough test-pure test-spark test-elastic test-versions lint format bench docs lock clean
+.PHONY: help setup demo test test-thorough test-pure test-spark test-elastic test-versions lint format bench docs release lock clean
 
 # Leftovers of the caller's shell would put other packages, another Spark or another Python under ours.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
@@ -69,6 +69,9 @@ bench: setup ## run the benchmarks; BENCHMARKS="burst" chooses, QUICK=1 shortens
 
 docs: ## make the documentation a site with search and an API reference: out/site/index.html
 	@bash scripts/docs.sh
+
+release: setup ## make what is published: wheels, sources and the site, in dist
+	@bash scripts/release.sh
 
 lock: ## renew the lock files from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo 'make lock needs uv: pipx install uv' >&2; exit 1; }

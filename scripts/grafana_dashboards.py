@@ -47,9 +47,9 @@ class DashboardPanel:
 USER = (
     DashboardPanel(
         "Delay",
-        "How old the oldest row is when its answers are delivered.",
+        "How old the oldest row is when its answers are delivered, and how old it should be at most.",
         "s",
-        ("delay_seconds",),
+        ("delay_seconds", "latency_goal_seconds"),
     ),
     DashboardPanel(
         "Share of rows used",
@@ -107,10 +107,10 @@ OPERATOR = (
         highest=1,
     ),
     DashboardPanel(
-        "Delay and trigger",
-        "The delay should stay within a few triggers; see expected_seconds in the journal where it grows.",
+        "Delay and its goal",
+        "The delay should stay below its goal; see expected_seconds in the journal where it grows.",
         "s",
-        ("delay_seconds", "trigger_interval_seconds"),
+        ("delay_seconds", "latency_goal_seconds", "trigger_interval_seconds"),
     ),
     DashboardPanel(
         "Rows per second",
@@ -132,9 +132,9 @@ OPERATOR = (
     ),
     DashboardPanel(
         "Time spent",
-        "The share of the time in which micro-batches run, and in which they shed, by reason.",
+        "The share of the time in which micro-batches run, in which they are late, and in which they shed, by reason.",
         "percentunit",
-        ("processing_seconds_total", "shedding_seconds_total"),
+        ("processing_seconds_total", "late_seconds_total", "shedding_seconds_total"),
     ),
     DashboardPanel(
         "Rows that wait",

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Writes the reference of the command line and of documents: docs/cli.md, docs/document.md, docs/network.schema.json.
+"""Writes the reference of commands, documents and `start`: docs/{cli,document,running}.md, docs/network.schema.json.
 
     scripts/reference.py            write it
     scripts/reference.py --check    exit with 1 if a page has another one
 
 The commands, and the tables from which the JSON Schema is made, say all. What ends a description, "By default ...", or
-a help text, "[default: ...]", is in the column of defaults. A page has a block per command, or per section of a
-document, from `<!-- reference: NAME -->` to the next heading; what is before that is written by hand.
+a help text, "[default: ...]", is in the column of defaults. A page has a block per command, per section of a document,
+or for `start`, from `<!-- reference: NAME -->` to the next heading; what is before that is written by hand.
 """
 
 import argparse
+import dataclasses
+import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +22,9 @@ import click
 
 from streamshed.cli.main import cli
 from streamshed.network.document.document_schema import DOCUMENT_SCHEMA, schema_text
+from streamshed.network.run.setting import Setting, settings_of
 from streamshed.network.words.schema_forms import Schema
+from streamshed.spark.start_settings import StartSettings
 
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(
@@ -69,6 +73,11 @@ LINKS = {
     "reserve": "running.md#state-families",
     "run.json": "running.md#the-handle",
     "run.workers": "how-to/cluster.md",
+    "start.advisory": "how-to/start.md#try-it-without-loss",
+    "start.checkpoint": "how-to/restart.md#what-a-checkpoint-holds",
+    "start.elastic": "how-to/cluster.md#let-the-number-of-workers-change",
+    "start.feeds": "how-to/several-applications.md",
+    "start.sink": "running.md#sinks",
     "state_limit": "how-to/bound-memory.md",
     "statistics": "cli.md#statistics",
     "stream.number": "document.md#windows-along-numbers",
@@ -148,6 +157,29 @@ def key_rows(section: str, schema: Schema, prefix: str = "") -> Iterator[tuple[s
         for inner, before in ((value, f"{key}."), (value.get("additionalProperties"), f"{key}.NAME.")):
             if isinstance(inner, dict) and "properties" in inner:
                 yield from key_rows(section, inner, prefix + before)
+
+
+def settings_text(function: str, kind: type) -> str:
+    """Write the settings that a function of Python takes as keywords, what must be given first."""
+    rows = sorted(settings_of(kind).values(), key=lambda row: row.default is not dataclasses.MISSING)
+    classes = {column.name: str(column.type).removesuffix(" | None") for column in dataclasses.fields(kind)}
+    cells = [setting_cells(function, row, classes[row.name]) for row in rows]
+    return table(("keyword", "type", "default", "meaning"), cells)
+
+
+def setting_cells(function: str, row: Setting, kind: str) -> tuple[str, ...]:
+    """Write a setting as cells of a table: of values that a document has a mapping for, the class in Python."""
+    words = type_text(row.form.schema) if row.form.schema.get("type", "object") != "object" else quoted(kind)
+    default = json.dumps(row.default) if isinstance(row.default, str | bool) else repr(row.default)
+    unless = (row.unless or "").removeprefix("none").removeprefix(": ") if row.default is None else ""
+    meaning = f"{row.description} `None`: {unless}." if unless else row.description
+    shown = "required" if row.default is dataclasses.MISSING else quoted(default)
+    return (
+        linked(function, row.name, row.name),
+        words,
+        shown,
+        meaning,
+    )
 
 
 def type_text(schema: Schema) -> str:
@@ -245,7 +277,8 @@ def files() -> Iterator[tuple[Path, str]]:
     called = {" ".join(path[1:] or path): command_text(path, each) for path, each in commands(("streamshed",), cli)}
     sections = {name: section_text(name, schema) for name, schema in DEFINITIONS.items() if "properties" in schema}
     sections["document"] = section_text("document", DOCUMENT_SCHEMA)
-    for name, blocks in (("cli.md", called), ("document.md", sections)):
+    settings = {"start": settings_text("start", StartSettings)}
+    for name, blocks in (("cli.md", called), ("document.md", sections), ("running.md", settings)):
         yield DOCS / name, written((DOCS / name).read_text("utf-8"), blocks)
     yield DOCS / "network.schema.json", schema_text()
 

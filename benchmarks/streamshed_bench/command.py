@@ -1,16 +1,17 @@
 """`streamshed bench`: runs a benchmark and writes what it measured."""
 
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 
 import click
 
 from streamshed.cli.terminal.failure import RunFailedError, failure_text
 from streamshed.cli.terminal.group import show_note
-from streamshed.cli.terminal.stopping import interrupted_by_sigterm
 from streamshed.errors import SinkUnavailableError, near_miss
 from streamshed_bench import BENCHMARKS, ON_CLUSTER, BenchOptions, BenchResult
 from streamshed_bench.errors import UnfinishedBenchmarkError
@@ -57,7 +58,7 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, cluster: boo
 
     check_files(file)
     begin = time.time()
-    with _earlier_result(file), progress_of(f"bench {name}") as show, interrupted_by_sigterm():
+    with _earlier_result(file), progress_of(f"bench {name}") as show, _interrupted_by_sigterm():
         options = BenchOptions(
             quick=quick,
             trace=None if trace is None else str(trace),
@@ -116,3 +117,24 @@ def _earlier_result(file: Path) -> Iterator[None]:
 def _lines(result: BenchResult) -> list[str]:
     width = max(map(len, result.figures), default=0)
     return [f"{name:<{width}}  {value:.4g}" for name, value in result.figures.items()]
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Take SIGTERM for Ctrl-C, so that what was started is stopped, folders removed; later ones cut none of that short.
+
+    By default SIGTERM ends Python at once, and leaves processes that it started to themselves.
+
+    Raises:
+        KeyboardInterrupt: SIGTERM came.
+    """
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from streamshed import api as api
 from streamshed.errors import StreamshedError
 from streamshed.network.model.delta_source import delta
 from streamshed.network.model.kafka_source import kafka
@@ -13,6 +14,7 @@ from streamshed.network.model.sources import folder, rate
 from streamshed.network.model.stream import Stream, parse_csv, parse_json, stream
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
+from streamshed.version import __version__
 
 if TYPE_CHECKING:
     from streamshed.dashboard.metrics_server import MetricsServer
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from streamshed.network.run.feed import Feed
     from streamshed.network.run.load_prior import LoadPrior
     from streamshed.statistics.network_statistics import NetworkStatistics
-
-__version__ = "0.1.0"
 
 _LATER = {
     "ElasticSettings": "elasticity.settings",

@@ -36,6 +36,8 @@ class Problem(str):
         source: The text in which it was found, such as an SQL expression.
         got: What stands there, as it is shown.
         near_miss: The known name that was probably meant, if one is close.
+        name: The name in a text that is wrong, to underline it.
+        at: Where in a text something is wrong, in characters, likewise.
 
     Example:
         >>> problem = Problem('unknown unit "minuts"', source="5 minuts", near_miss="minutes")
@@ -45,7 +47,7 @@ class Problem(str):
         the headroom must be a number, got '0.8'
     """
 
-    __slots__ = ("element", "got", "near_miss", "says", "source", "subject")
+    __slots__ = ("at", "element", "got", "name", "near_miss", "says", "source", "subject")
 
     says: str
     element: str
@@ -53,6 +55,8 @@ class Problem(str):
     source: str | None
     got: str | None
     near_miss: str | None
+    name: str | None
+    at: int | None
 
     def __new__(
         cls,
@@ -63,6 +67,8 @@ class Problem(str):
         source: str | None = None,
         got: str | None = None,
         near_miss: str | None = None,
+        name: str | None = None,
+        at: int | None = None,
     ) -> Self:
         """Make the sentence of the parts."""
         around = "" if source is None else f' in "{source}"'
@@ -70,11 +76,11 @@ class Problem(str):
         before = f"{subject}: " if subject else ""
         problem = super().__new__(cls, _short(f"{before}{says}{instead}{_question(near_miss)}{around}"))
         problem.says, problem.element, problem.subject = _short(says), element, subject
-        problem.source, problem.got, problem.near_miss = source, got, near_miss
+        problem.source, problem.got, problem.near_miss, problem.name, problem.at = source, got, near_miss, name, at
         return problem
 
     @classmethod
-    def of(cls, problem: str, element: str = "", *, lead: str = "", subject: str = "") -> Self:
+    def of(cls, problem: str, element: str = "", *, lead: str = "", subject: str = "", name: str | None = None) -> Self:
         """Return a problem, or a sentence, as one of a larger whole.
 
         Args:
@@ -82,12 +88,13 @@ class Problem(str):
             element: The part of the whole.
             lead: What is said before it, such as "its time".
             subject: What the whole is; documents, which tell it by the place, leave it out.
+            name: What is wrong in a text, in the place of what the problem names.
         """
         is_data = isinstance(problem, Problem)
         parts = {name: getattr(problem, name) for name in cls.__slots__} if is_data else {"says": problem}
-        for name, separator, before in (("element", ".", element), ("says", ": ", lead), ("subject", ": ", subject)):
-            parts[name] = separator.join(filter(None, (before, parts.get(name))))
-        return cls(**parts)
+        for part, separator, before in (("element", ".", element), ("says", ": ", lead), ("subject", ": ", subject)):
+            parts[part] = separator.join(filter(None, (before, parts.get(part))))
+        return cls(**parts | ({"name": name} if name else {}))
 
 
 def _short(problem: str) -> str:
@@ -306,7 +313,8 @@ def unknown_name(kind: str, name: object, known_names: Iterable[str]) -> Problem
         unknown mode "exakt", known are: approximate, exact (did you mean "exact"?)
     """
     names = tuple(known_names)
-    return Problem(f'unknown {kind} "{name}", known are: {", ".join(names)}', near_miss=closest_name(str(name), names))
+    says = f'unknown {kind} "{name}", known are: {", ".join(names)}'
+    return Problem(says, near_miss=closest_name(str(name), names), name=str(name))
 
 
 def near_miss(name: str, candidates: Iterable[str]) -> str:

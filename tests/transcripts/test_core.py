@@ -13,6 +13,7 @@ from streamshed.answering.table.output import Output, Shape
 from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.planning.window_drop.windows.runs import runs_of
+from tests.oracles.windows_of_a_row import windows_containing
 from tests.transcripts.transcript import SECOND, STEPS, Transcript, transcripts
 from tests.unit.answering.partials import kept, partials
 
@@ -67,7 +68,7 @@ def _windows(transcript: Transcript) -> tuple[dict[int, list[int]], int]:
     for step in range(STEPS):
         closed_until = transcript.closed_until(step) * SECOND
         for second, value in transcript.rows.get(step, []):
-            for start in transcript.specification.windows_containing(round(second * SECOND)):
+            for start in windows_containing(transcript.specification, round(second * SECOND)):
                 if start + transcript.specification.size_microseconds <= closed_until:
                     late += 1
                 else:

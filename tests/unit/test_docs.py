@@ -19,7 +19,7 @@ from streamshed.planning.plan.work_shares import CATCHING_UP, REASONS, SPARED
 from streamshed.spark.loop.journal_row import journal_row
 from streamshed.spark.loop.run_status import JoinStatus, QueryStatus, RunStatus
 from streamshed.spark.run import Run
-from streamshed.spark.sinks import delta_sink, kafka_sink, postgres_sink, prediction_sink, sinks
+from streamshed.spark.sinks import delta_sink, iceberg_sink, kafka_sink, postgres_sink, prediction_sink, sinks
 from streamshed.spark.starting import start
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed_bench import BENCHMARKS
@@ -74,7 +74,7 @@ def test_every_keyword_of_start_and_its_default() -> None:
         for name, parameter in inspect.signature(start).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
-    assert {named(row[0])[0]: row[1] for row in RUNNING.table("Settings")} == keywords
+    assert {named(row[0])[0]: row[2] for row in RUNNING.table("Settings")} == keywords
 
 
 def test_every_policy() -> None:
@@ -94,7 +94,7 @@ def test_every_field_of_a_status(number: int, kind: type) -> None:
 def test_every_sink() -> None:
     made = {
         name
-        for module in (sinks, prediction_sink, delta_sink, kafka_sink, postgres_sink)
+        for module in (sinks, prediction_sink, delta_sink, iceberg_sink, kafka_sink, postgres_sink)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__ and not name.startswith("_")
     }

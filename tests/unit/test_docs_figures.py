@@ -9,6 +9,7 @@ import pytest
 
 from streamshed_bench import BENCHMARKS
 from streamshed_bench.inputs.dear_operators import DEAR_OPERATORS
+from streamshed_bench.lasting.soak_figures import figures_of
 from streamshed_bench.runs.burst_sizes import FULL
 from streamshed_bench.runs.ratios import interleaved
 from streamshed_bench.samples import accuracy, counted_rows, large_values, sampled_totals
@@ -21,6 +22,7 @@ from streamshed_bench.workers import elastic, simulate
 from streamshed_bench.workers.elastic_calibration import calibration_figures
 from streamshed_bench.workers.elastic_sizes import WAYS
 from tests.unit.bench.joins import test_joins
+from tests.unit.bench.lasting import test_soak
 from tests.unit.bench.speed import test_burst, test_changes, test_goodput, test_latency, test_throughput
 from tests.unit.bench.windows import test_windows
 from tests.unit.bench.workers import test_elastic, test_simulate
@@ -150,6 +152,7 @@ FIGURES = {
     "changes": set(changes.figures_of(test_changes.TIMES)),
     "latency": set(latency.figures_of(test_latency.RUNS)),
     "goodput": test_goodput.all_figures(),
+    "soak": set(figures_of(test_soak.looks())),
 }
 
 

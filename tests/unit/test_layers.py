@@ -110,7 +110,7 @@ def test_imports_downward_are_kept(tmp_path: Path) -> None:
         "cli/main.py": "import streamshed.spark.run",
         "spark/run.py": "import streamshed.spark.loop, pyspark\nimport streamshed.control",
         "traces/replay.py": "import streamshed.network",
-        "network/model/network.py": "def start() -> None:\n    import streamshed.spark.run",
+        "api.py": "def start() -> None:\n    import streamshed.spark.run",
     }
     write_package(tmp_path, sources=sources)
     result = lint_imports(tmp_path)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from streamshed.joins.choose.expected_comparisons import ExpectedComparisons
-from streamshed.joins.choose.policies import join_policy_named
-from streamshed.joins.learn.learned_prices import LearnedPrices, MicroBatchWork, TimeBudget, plan_within_seconds
+from streamshed.joins.choose.policies import join_policy_named, plan_within
+from streamshed.joins.choose.selection import CellWork
+from streamshed.joins.learn.learned_prices import LearnedPrices, MicroBatchWork, TimeBudget
 from streamshed.joins.match.kernel import Kernel
 from streamshed.joins.model.arrays import Floats
 from streamshed.joins.model.specification import JoinSpecification
@@ -225,11 +226,11 @@ class _TimedJoin:
             rows=of.left.num_rows + of.right.num_rows,
             basic_windows=self._basic_windows,
         )
-        return plan_within_seconds(
+        work = CellWork(expected=expected, yields=self._yields, prices=budget.learned.prices)
+        return plan_within(
             join_policy_named(self._policy),
-            expected,
-            self._yields,
-            budget,
+            work,
+            budget.seconds_to_compare,
             plan=plan,
             sampling=budget.sampling(number),
         )

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from streamshed.joins.choose.policies import DEFAULT_JOIN_POLICY, JOIN_POLICIES, JoinPolicy
+from streamshed.joins.choose.policies import JOIN_POLICIES, JoinPolicy
+from streamshed.network.terms.join_shedding import DEFAULT_JOIN_POLICY_NAME
 from streamshed_bench.joins.join_recordings import OVERLOAD, SENSORS, TRACES, lag_profile, recorded_joins
 from streamshed_bench.joins.join_runs import FULL, JoinRun
 
@@ -83,9 +84,9 @@ def recorded_figures(runs: Mapping[str, RecordedRuns]) -> dict[str, float]:
     """Return what the default policy delivers of each full join, ÷ what random drop does, and what could be."""
     figures = {}
     for name, of in runs.items():
-        figures[f"{name}_share"] = of.share(DEFAULT_JOIN_POLICY)
+        figures[f"{name}_share"] = of.share(DEFAULT_JOIN_POLICY_NAME)
         figures[f"{name}_most_share"] = of.most_share
-        figures[f"{name}_gain"] = of.results(DEFAULT_JOIN_POLICY) / max(1, of.results("random_drop"))
+        figures[f"{name}_gain"] = of.results(DEFAULT_JOIN_POLICY_NAME) / max(1, of.results("random_drop"))
     return figures
 
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamshed_bench.runs.process_tree import JAVA, process_tree
+
 _PROCESSES = Path("/proc")
-_JAVA = "java"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,43 +66,9 @@ def cpu_meter(pid: int, processes: Path = _PROCESSES) -> CpuMeter | None:
     """
     if not (processes / str(pid)).is_dir():
         return None
-    usages = _usages(processes)
-    members = _below(pid, usages)
-    java = frozenset(number for number in members if usages[number].command == _JAVA)
+    usages = process_tree(pid, processes)
+    java = frozenset(number for number, usage in usages.items() if usage.command == JAVA)
     ticks = os.sysconf("SC_CLK_TCK")
     # What Java has run and waited for is counted with it. A daemon of PySpark counts workers that end, all at once.
-    ticks_used = {number: usages[number].used + usages[number].of_ended * (number in java) for number in members}
+    ticks_used = {number: usage.used + usage.of_ended * (number in java) for number, usage in usages.items()}
     return CpuMeter(driver=pid, seconds={number: used / ticks for number, used in ticks_used.items()}, java=java)
-
-
-@dataclass(frozen=True, slots=True)
-class _Usage:
-    command: str
-    parent: int
-    used: int
-    of_ended: int
-
-
-def _usages(processes: Path) -> dict[int, _Usage]:
-    usages = {}
-    for folder in processes.iterdir():
-        if folder.name.isdigit():
-            try:
-                text = (folder / "stat").read_text()
-            except OSError:  # it has just ended
-                continue
-            # The command may hold spaces and parentheses.
-            before, _, after = text.rpartition(")")
-            fields = after.split()
-            user, system, user_of_ended, system_of_ended = map(int, fields[11:15])
-            usages[int(folder.name)] = _Usage(
-                before.partition("(")[2], int(fields[1]), user + system, user_of_ended + system_of_ended
-            )
-    return usages
-
-
-def _below(pid: int, usages: Mapping[int, _Usage]) -> set[int]:
-    members = {pid}
-    while more := {number for number, usage in usages.items() if usage.parent in members} - members:
-        members |= more
-    return members

@@ -294,6 +294,37 @@ def draw_changes(path: Path, *, pauses: Mapping[int, Sequence[float]], trigger_s
     write_png(figure, path)
 
 
+def draw_soak(path: Path, *, minutes: Sequence[float], amounts: Mapping[str, Sequence[float]]) -> None:
+    """Draw what a run holds while it goes on.
+
+    Args:
+        path: The file.
+        minutes: When it was looked at.
+        amounts: What it held then, by name.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    panels = {
+        "memory, MB": ("java_heap_megabytes", "driver_megabytes", "workers_megabytes"),
+        "threads, descriptors": ("threads", "descriptors"),
+        "files of the checkpoint": ("state_files", "source_logs_files", "plans_files", "journal_files"),
+        "MB on disk": ("source_logs_bytes", "journal_bytes", "set_aside_bytes", "state_bytes"),
+    }
+    figure = _figure((12.0, 6.4), "What a run holds while it goes on")
+    for axes, (title, names) in zip(figure.subplots(2, 2).flat, panels.items(), strict=True):
+        for name, color in zip(names, (_BLUE, _ORANGE, _GREEN, _GRAY), strict=False):
+            scale = 1e-6 if name.endswith("_bytes") else 1.0
+            label = name.removesuffix("_megabytes").removesuffix("_bytes").replace("_", " ")
+            axes.plot(minutes, [scale * amount for amount in amounts[name]], color=color, linewidth=1.4, label=label)
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0)
+        axes.set_ylabel(title)
+        axes.set_xlabel("minutes")
+        axes.legend(fontsize=8, frameon=False)
+    write_png(figure, path)
+
+
 def _over_sampling_rates(values: Mapping[tuple[str, float], float], title: str, *, level: float) -> tuple[Figure, Axes]:
     figure = _figure((7.0, 4.5), title)
     axes = figure.subplots()

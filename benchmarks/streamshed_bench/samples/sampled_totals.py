@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SAMPLING_RATES = (0.2, 0.1, 0.05, 0.02)
 _QUICK_SAMPLING_RATES = (0.1,)
 
-Found = TypeVar("Found")
+Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +110,11 @@ Windows = Mapping[int, Answer]
 """By the second at which it starts."""
 
 
-Compare = Callable[["SparkSession", Workplace, Summed, Path, str, float], Sequence[Found]]
+Compare = Callable[["SparkSession", Workplace, Summed, Path, str, float], Sequence[Outcome]]
 """(session, place, what is summed, folder of the recordings, name, sampling rate) to what is found."""
 
 
-def over_recordings(options: BenchOptions, name: str, compare: Compare[Found]) -> tuple[list[Found], list[str]]:
+def over_recordings(options: BenchOptions, name: str, compare: Compare[Outcome]) -> tuple[list[Outcome], list[str]]:
     """Compare ways to sample for all that is summed, at all sampling rates.
 
     Args:
@@ -132,7 +132,7 @@ def over_recordings(options: BenchOptions, name: str, compare: Compare[Found]) -
     recordings = recordings_folder(options, {summed.recording for summed in SUMS})
     sampling_rates = _QUICK_SAMPLING_RATES if options.quick else _SAMPLING_RATES
     cases = list(product(SUMS, sampling_rates))
-    comparisons: list[Found] = []
+    comparisons: list[Outcome] = []
     with workplace() as place, bench_session(name) as spark:
         for number, (summed, sampling_rate) in enumerate(cases):
             options.progress(f"{summed.name} at {sampling_rate:g}", number / len(cases))

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from streamshed.answering.predict.prediction import predict
+from streamshed.answering.predict.prediction import predict_groups
 from streamshed.dashboard.png import write_png
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.retention import needed_share, unneeded_times
@@ -206,12 +206,12 @@ def compared(name: str, recorded: Recorded, shape: Shape, *, seed: int) -> Compa
         worth = counted & (truth > _LEAST_FULL * np.median(truth))
         of = {"sample": _error(sample, truth, worth)}
         for method in ("linear", "local"):
-            prediction = predict(answered, truth[answered], missing, method=method)
+            prediction = predict_groups(answered, truth[answered][np.newaxis], missing, method=method)
             filled = truth.copy()
-            filled[missing] = np.where(np.isnan(prediction.values), 0.0, prediction.values)
+            filled[missing] = np.where(np.isnan(prediction.values[0]), 0.0, prediction.values[0])
             of[method] = _error(filled, truth, worth)
             if method == "local":
-                off, said = (filled - truth)[missing], prediction.errors
+                off, said = (filled - truth)[missing], prediction.errors[0]
                 usable = np.isfinite(said) & counted[missing]
                 ratio = float(np.sqrt(np.mean(off[usable] ** 2) / np.mean(said[usable] ** 2)))
         errors.append(of)

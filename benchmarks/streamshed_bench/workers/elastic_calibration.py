@@ -18,7 +18,7 @@ from streamshed.network.run.load_prior import LoadPrior
 from streamshed.simulator.cluster import ClusterSettings, ended, piece_shares
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.simulator.course import Course
-from streamshed.simulator.profiles import in_lumps, steps
+from streamshed.simulator.profiles import LoadCurve, steps
 from streamshed.simulator.scenario import Scenario, run_scenario
 from streamshed_bench.workers.elastic_network import waiting_network
 from streamshed_bench.workers.elastic_runs import EARLY_SECONDS, READ_SHARE, elastic_settings
@@ -265,3 +265,25 @@ def calibration_figures(calibrations: Mapping[str, Calibration]) -> dict[str, fl
         figures[f"{way}_simulated_step_error"] = comparison.step_error
         figures[f"{way}_simulated_p95_error"] = comparison.p95_error
     return figures
+
+
+def in_lumps(profile: LoadCurve, *, every_seconds: float, until_seconds: float, within_seconds: float) -> LoadCurve:
+    """Return a load whose rows of an interval come together at its end, as in files.
+
+    Args:
+        profile: When rows would come by themselves.
+        every_seconds: How long the intervals are, the first from time 0.
+        until_seconds: How far to look; nothing comes behind it.
+        within_seconds: How long before the end of an interval its rows come, shorter than that.
+
+    Example:
+        >>> from streamshed.simulator.profiles import constant
+        >>> lumps = in_lumps(constant(50), every_seconds=10, until_seconds=20, within_seconds=0.5)
+        >>> [round(lumps.rows_before(time), 6) for time in (9.5, 10, 19.5, 20, 99)]
+        [0.0, 500.0, 500.0, 1000.0, 1000.0]
+    """
+    levels = [(0.0, 0.0)]
+    for end in (every_seconds * number for number in range(1, int(until_seconds / every_seconds) + 1)):
+        rows = profile.rows_before(end) - profile.rows_before(end - every_seconds)
+        levels += [(end - within_seconds, rows / within_seconds), (end, 0.0)]
+    return steps(levels)

@@ -60,25 +60,16 @@ def _explained(
     from streamshed.cli.run_overrides import overridden
     from streamshed.cli.told_costs import workers_by
     from streamshed.columnar.row_ways import row_ways
+    from streamshed.control.lasting_load import load_planner
     from streamshed.control.settings import ControlSettings
     from streamshed.dashboard.explained_network import ExplainedNetwork
-    from streamshed.planning.explain.load_planner import explain as planned
 
     run = overridden(replace(document.run, elastic=None), options)
-    control = ControlSettings.of(run).for_network(document.network)
+    control = replace(ControlSettings.of(run).for_network(document.network), larger_micro_batches=False)
     foundation = document.network.foundation
     network_statistics = statistics_for(foundation, file_of(run, statistics))
     return ExplainedNetwork(
-        planned(
-            foundation,
-            network_statistics,
-            load_factor=load,
-            policy=run.policy,
-            trigger_interval_seconds=control.trigger_interval_seconds,
-            deadline_seconds=min(control.trigger_interval_seconds, control.deadline_seconds),
-            headroom=run.headroom,
-            hoeffding=control.hoeffding,
-        ),
+        load_planner(foundation, network_statistics, control).plan_at(load),
         document.run.predictions,
         workers_by(network_statistics, foundation, replace(run, elastic=document.run.elastic)),
         row_ways(foundation),

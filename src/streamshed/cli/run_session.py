@@ -262,6 +262,8 @@ def _sink(settings: RunSettings, network: QueryNetwork) -> Sink:
             return spark.kafka_sink(place, settings.sink.address, options=dict(settings.sink.options))
         case "postgres":
             return spark.postgres_sink(place, settings.sink.address)
+        case "iceberg":
+            return spark.iceberg_sink(place, settings.sink.address, partition_by=settings.sink.partition_by)
     return spark.console_sink()
 
 

@@ -139,7 +139,9 @@ def column_work(
         types=arrow_types(stream.columns),
         instructions=work.program.instructions,
         relation_types={
-            one.matched: _relation_types(one, relations) for one in work.program.instructions if isinstance(one, Match)
+            match.matched: _relation_types(match, relations)
+            for match in work.program.instructions
+            if isinstance(match, Match)
         },
         classes=(),
         cohort_keys=work.cohort_keys if drops else (),

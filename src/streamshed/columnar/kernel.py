@@ -39,18 +39,23 @@ class ColumnKernel:
 
         self._time = expression(f"`{work.time}`" if work.is_numbered else work.time)
         self._line = [
-            (one, expression(one.sql) if isinstance(one, (Define, Test)) and one.column != PROBED else None)
-            for one in work.instructions
+            (
+                instruction,
+                expression(instruction.sql)
+                if isinstance(instruction, (Define, Test)) and instruction.column != PROBED
+                else None,
+            )
+            for instruction in work.instructions
         ]
         self._classes = [
             (
-                one,
+                class_,
                 ClassExpressions(
-                    tuple(map(expression, one.keys)),
-                    None if one.value is None else expression(one.value),
+                    tuple(map(expression, class_.keys)),
+                    None if class_.value is None else expression(class_.value),
                 ),
             )
-            for one in work.classes
+            for class_ in work.classes
         ]
         self.cohort_keys = tuple(CohortKeys(tuple(map(expression, keys))) for keys in work.cohort_keys)
 
@@ -97,8 +102,8 @@ class ColumnKernel:
             [
                 CLASS_SUMS.empty_table(),
                 *(
-                    class_sums(one, expressions, line, slices, of_class.get(index), is_sampled=is_sampled)
-                    for index, (one, expressions) in enumerate(self._classes)
+                    class_sums(class_, expressions, line, slices, of_class.get(index), is_sampled=is_sampled)
+                    for index, (class_, expressions) in enumerate(self._classes)
                 ),
             ]
         )

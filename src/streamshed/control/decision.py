@@ -8,7 +8,6 @@ from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
 from streamshed.planning.plan.plan import SheddingPlan
 from streamshed.planning.plan.query_rates import SizedRate
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
-from streamshed.planning.tree.work_codes import work_shares
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.statistics.speedup import check_speedup
@@ -140,11 +139,6 @@ class Decision:
         return any(code != WHOLE for code in self.query_codes.values()) or any(
             share < 1 for share in self.kept_shares.values()
         )
-
-    @property
-    def proposed_work_shares(self) -> dict[str, float]:
-        """For every stream, the share of the work on its rows that the planner proposed to do."""
-        return work_shares(self.proposed_work_codes, self.plan.least_shares)
 
     @property
     def effective_sampling_rates(self) -> dict[str, float]:

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from streamshed.control.lasting_load import load_planner
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.words.notebook import preformatted
+from streamshed.network.words.notebook import Shown
 from streamshed.network.words.wording import count_text, share_text
 from streamshed.planning.explain.explanation import Explanation
-from streamshed.planning.explain.load_planner import LoadPlanner
 from streamshed.planning.explain.outlook import Outlook
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
@@ -21,7 +21,7 @@ _SAME, _NOTICEABLE = 1e-6, 0.01
 
 
 @dataclass(frozen=True, repr=False)
-class ExplainedChange:
+class ExplainedChange(Shown):
     """A network beside the one that is to follow it, at the same load; `str` writes it for a person.
 
     Attributes:
@@ -57,12 +57,6 @@ class ExplainedChange:
         before, after = asdict(self.before), asdict(self.after)
         more = {"added_seconds": self.added_seconds, "payers": list(self.payers)}
         return json.dumps({"before": before, "after": after, **more}, indent=2)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return preformatted(str(self))
 
     def __str__(self) -> str:
         rows, fits = count_text(self.before.rows_per_second), self.before.budget_seconds
@@ -133,15 +127,8 @@ def explain_change(
 
     def explained(network: QueryNetwork) -> Explanation:
         settings, foundation = control.for_network(network), network.foundation
-        planner = LoadPlanner(
-            network=foundation,
-            statistics=with_sides(foundation, believed_statistics(foundation, statistics), statistics),
-            policy=settings.policy,
-            trigger_interval_seconds=settings.trigger_interval_seconds,
-            deadline_seconds=settings.deadline_seconds,
-            headroom=settings.headroom,
-            hoeffding=settings.hoeffding,
-        )
+        believed = with_sides(foundation, believed_statistics(foundation, statistics), statistics)
+        planner = load_planner(foundation, believed, settings)
         return planner.plan(load * planner.usual_rows_per_second)
 
     return ExplainedChange(explained(before), explained(after))

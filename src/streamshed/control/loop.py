@@ -83,11 +83,6 @@ class ControlLoop:
         """A snapshot of what was learned and decided so far."""
         return self._state
 
-    @property
-    def worked_out(self) -> int:
-        """How often the work to plan on was worked out anew, as more than the number of rows had changed."""
-        return self._kept_work.worked_out
-
     def plan(self, upcoming: Upcoming, held_up_seconds: HeldUp = nothing_held_up) -> Decision:
         """Decide the sampling rates of the coming micro-batch.
 

@@ -2,19 +2,19 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 from streamshed.control.hysteresis import HysteresisSettings
 from streamshed.control.regulator import RegulatorSettings
 from streamshed.control.shed_rule import ShedRule, shed_rule
-from streamshed.errors import InvalidNetworkError, near_miss
+from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.load_prior import LoadPrior
-from streamshed.network.run.settings import Settings, Unscalable
+from streamshed.network.run.setting import settings_of, shared, value_problems
+from streamshed.network.run.settings import Settings, Unscalable, fudge_problems
 from streamshed.planning.plan.budget import deadline_for
 from streamshed.planning.plan.policies import Policy, policy_named
 from streamshed.planning.rates.hoeffding import HoeffdingSettings
-from streamshed.planning.rates.rate_policies import HOEFFDING
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
@@ -60,13 +60,13 @@ class ControlSettings:
 
     trigger_interval_seconds: float
     latency_seconds: float | None = None
-    headroom: float = Settings.headroom
-    policy: str = Settings.policy
-    confidence: float = Settings.confidence
-    fudge: float = Settings.fudge
-    advisory: bool = Settings.advisory
-    unscalable: Unscalable = Settings.unscalable
-    larger_micro_batches: bool = Settings.larger_micro_batches
+    headroom: float = shared(Settings, "headroom")
+    policy: str = shared(Settings, "policy")
+    confidence: float = shared(Settings, "confidence")
+    fudge: float = shared(Settings, "fudge")
+    advisory: bool = shared(Settings, "advisory")
+    unscalable: Unscalable = shared(Settings, "unscalable")
+    larger_micro_batches: bool = shared(Settings, "larger_micro_batches")
     prior: LoadPrior = field(default_factory=LoadPrior)
     shed_rule: ShedRule | None = None
     state_limit_bytes: int | None = None
@@ -79,23 +79,16 @@ class ControlSettings:
             raise ValueError(
                 f"trigger_interval_seconds must be positive and finite, got {self.trigger_interval_seconds}"
             )
-        if not 0 < self.headroom <= 1:
-            raise ValueError(f"headroom must be in (0, 1], got {self.headroom}")
+        if problems := [*value_problems(self)] or [*fudge_problems(self.policy, self.fudge)]:
+            raise InvalidNetworkError(*problems)
         if not self.latency_goal_seconds > self.trigger_interval_seconds:
             raise ValueError(
                 f"latency_seconds must be longer than the trigger interval of"
                 f" {self.trigger_interval_seconds} s, because a row may wait that long for its micro-batch;"
                 f" got {self.latency_seconds}"
             )
-        if self.unscalable not in get_args(Unscalable):
-            raise ValueError(
-                f"unscalable must be refuse or keep, got {self.unscalable!r}"
-                + near_miss(self.unscalable, get_args(Unscalable))
-            )
         if self.state_limit_bytes is not None and self.state_limit_bytes <= 0:
             raise ValueError(f"state_limit_bytes must be more than 0, got {self.state_limit_bytes}")
-        if self.fudge and self.policy != HOEFFDING:
-            raise ValueError(f"fudge is added to the C of policy {HOEFFDING}, but the policy is {self.policy}")
         _ = self.shedding_policy
 
     @classmethod
@@ -109,13 +102,7 @@ class ControlSettings:
         said = {
             "trigger_interval_seconds": settings.trigger_seconds,
             "latency_seconds": settings.latency_seconds,
-            "headroom": settings.headroom,
-            "policy": settings.policy,
-            "confidence": settings.confidence,
-            "fudge": settings.fudge,
-            "advisory": settings.advisory,
-            "unscalable": settings.unscalable,
-            "larger_micro_batches": settings.larger_micro_batches,
+            **{name: getattr(settings, name) for name in settings_of(cls)},
             "prior": settings.prior or LoadPrior(),
             "shed_rule": shed_rule(settings.elastic),
             "state_limit_bytes": settings.state_limit_bytes,

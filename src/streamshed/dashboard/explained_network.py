@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from streamshed.columnar.row_ways import row_ways
+from streamshed.control.lasting_load import load_planner
 from streamshed.control.settings import ControlSettings
 from streamshed.dashboard.explained import explained
 from streamshed.dashboard.network_picture import write_network_picture
@@ -17,16 +18,15 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.prediction_settings import PredictionSettings
 from streamshed.network.run.settings import Settings
 from streamshed.network.words.given import is_a, is_finite
-from streamshed.network.words.notebook import preformatted
+from streamshed.network.words.notebook import Shown
 from streamshed.planning.explain.explanation import Explanation
-from streamshed.planning.explain.load_planner import explain
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.join_sides import with_sides
 from streamshed.statistics.network_statistics import NetworkStatistics
 
 
 @dataclass(frozen=True, repr=False)
-class ExplainedNetwork:
+class ExplainedNetwork(Shown):
     """What a network would shed at some load; `str` writes it for a person.
 
     Attributes:
@@ -61,12 +61,6 @@ class ExplainedNetwork:
             SinkUnavailableError: The file cannot be written.
         """
         write_network_picture(self.explanation, Path(file), costs_are_guessed=self.costs_are_guessed)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return preformatted(str(self))
 
     def _repr_png_(self) -> bytes:
         with TemporaryDirectory() as folder:
@@ -138,17 +132,9 @@ def explain_network(  # noqa: PLR0913 - what a run is told of shedding, each by 
         policy=policy, trigger=trigger, latency=latency, headroom=headroom, confidence=confidence, fudge=fudge
     )
     control, foundation = ControlSettings.of(settings).for_network(network), network.foundation
+    believed = with_sides(foundation, believed_statistics(foundation, statistics), statistics)
     return ExplainedNetwork(
-        explain(
-            foundation,
-            with_sides(foundation, believed_statistics(foundation, statistics), statistics),
-            load_factor=load,
-            policy=policy,
-            trigger_interval_seconds=control.trigger_interval_seconds,
-            deadline_seconds=control.deadline_seconds,
-            headroom=headroom,
-            hoeffding=control.hoeffding,
-        ),
+        load_planner(foundation, believed, control).plan_at(load),
         row_ways=row_ways(foundation),
         costs_are_guessed=statistics is None,
     )

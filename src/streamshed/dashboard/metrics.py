@@ -129,6 +129,13 @@ METRICS = (
         _of_domains(lambda domain: domain.processing_seconds),
     ),
     Metric(
+        "streamshed_late_seconds_total",
+        _COUNTER,
+        _CLOCK,
+        "Processing time of micro-batches whose answers came later than the latency goal.",
+        _of_domains(lambda domain: domain.late_seconds),
+    ),
+    Metric(
         "streamshed_offered_rows_total",
         _COUNTER,
         _CLOCK,
@@ -176,6 +183,13 @@ METRICS = (
         _CLOCK,
         "From the arrival of the oldest row of the latest micro-batch to its answers.",
         _of_domains(lambda domain: domain.latest.delay_seconds),
+    ),
+    Metric(
+        "streamshed_latency_goal_seconds",
+        _GAUGE,
+        _CLOCK,
+        "How long after their rows answers should come at most.",
+        _of_domains(lambda domain: domain.latest.latency_goal_seconds),
     ),
     Metric(
         "streamshed_trigger_interval_seconds",

@@ -41,6 +41,7 @@ class DomainSoFar:
         micro_batches: How many have finished, by the reason of their decisions.
         processing_seconds: How long they took.
         shedding_seconds: How long those took that shed, by the reason.
+        late_seconds: How long those took whose answers came later than the latency goal.
         offered_rows: Rows that came.
         admitted_rows: Rows that passed the samplers.
         missed_goals: By query, in how many micro-batches the load did not allow to keep to its `max_error`.
@@ -52,12 +53,14 @@ class DomainSoFar:
     micro_batches: Mapping[str, int] = field(default_factory=dict)
     processing_seconds: float = 0.0
     shedding_seconds: Mapping[str, float] = field(default_factory=dict)
+    late_seconds: float = 0.0
     offered_rows: int = 0
     admitted_rows: int = 0
     missed_goals: Mapping[str, int] = field(default_factory=dict)
 
     def after(self, status: RunStatus) -> DomainSoFar:
         """Add the state after one more micro-batch."""
+        is_late = status.delay_seconds > status.latency_goal_seconds
         shed_seconds = {status.reason: status.processing_seconds} if status.is_shedding else {}
         return DomainSoFar(
             latest=status,
@@ -66,6 +69,7 @@ class DomainSoFar:
             micro_batches=_sum(self.micro_batches, {status.reason: 1}),
             processing_seconds=self.processing_seconds + status.processing_seconds,
             shedding_seconds=_sum(self.shedding_seconds, shed_seconds),
+            late_seconds=self.late_seconds + status.processing_seconds * is_late,
             offered_rows=self.offered_rows + status.offered_rows,
             admitted_rows=self.admitted_rows + status.admitted_rows,
             missed_goals=_sum(self.missed_goals, dict.fromkeys(status.missed_goals, 1)),

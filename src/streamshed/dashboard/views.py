@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import asdict
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, TextIO
 
 from rich.console import Console
 from rich.live import Live
 
+from streamshed.closing import Closable
 from streamshed.dashboard.live_view import live_view
 from streamshed.dashboard.log_line import log_line
 
@@ -22,18 +22,10 @@ if TYPE_CHECKING:
 _REFRESHES_PER_SECOND = 2
 
 
-class View(ABC):
+class View(Closable):
     """Shows a run while a `with` block is in it; what was shown last stays visible."""
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.finish()
-
-    def finish(self) -> None:  # noqa: B027 - most have nothing to do
+    def close(self) -> None:
         """Leave the last state visible."""
 
     @abstractmethod
@@ -63,7 +55,7 @@ class TerminalView(View):
         self._live.start()
         return self
 
-    def finish(self) -> None:
+    def close(self) -> None:
         """Draw the last state, if it was left out."""
         if self._left_out is not None:
             self._draw(*self._left_out)

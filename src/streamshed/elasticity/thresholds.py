@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from streamshed.elasticity.errors import InvalidElasticityError
 
+SHED_FROM = 0.8
+"""τ2 where nothing is said, and so the headroom of a run."""
 _NAMES = ("release", "initial", "shed", "add")
 
 
@@ -41,7 +43,7 @@ class Thresholds:
 
     release: float = math.nan
     initial: float = math.nan
-    shed: float = 0.8
+    shed: float = SHED_FROM
     add: float = math.nan
 
     def __post_init__(self) -> None:

@@ -133,7 +133,11 @@ def _compared(before: KnownRun, after: KnownRun, rows_per_second: float) -> dict
         "budget_seconds": change.after.budget_seconds,
         **{
             kind: [
-                {"query": name, "before": _told(outlooks_before.get(name)), "after": _told(outlooks_after.get(name))}
+                {
+                    "query": name,
+                    "before": _foreseen(outlooks_before.get(name)),
+                    "after": _foreseen(outlooks_after.get(name)),
+                }
                 for name in names
             ]
             for kind, names in (("changed", changed), ("payers", payers))
@@ -141,7 +145,7 @@ def _compared(before: KnownRun, after: KnownRun, rows_per_second: float) -> dict
     }
 
 
-def _told(outlook: Outlook | None) -> dict[str, Any] | None:
+def _foreseen(outlook: Outlook | None) -> dict[str, Any] | None:
     if outlook is None:
         return None
     return {

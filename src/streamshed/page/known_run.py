@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from streamshed.control.lasting_load import load_planner
 from streamshed.control.settings import ControlSettings
 from streamshed.elasticity.deployment import workers_to_deploy
 from streamshed.elasticity.errors import InvalidElasticityError
@@ -117,17 +118,8 @@ class KnownRun:
             return None
 
     def _planner(self, policy: str) -> LoadPlanner:
-        run = self.document.run
-        control = ControlSettings.of(run, unscalable="keep")
-        return LoadPlanner(
-            network=self.document.network.foundation,
-            statistics=self._believed,
-            policy=policy,
-            trigger_interval_seconds=control.trigger_interval_seconds,
-            deadline_seconds=min(control.trigger_interval_seconds, control.deadline_seconds),
-            headroom=run.headroom,
-            hoeffding=control.hoeffding,
-        )
+        control = replace(ControlSettings.of(self.document.run, unscalable="keep"), larger_micro_batches=False)
+        return replace(load_planner(self.document.network.foundation, self._believed, control), policy=policy)
 
     def _rows_per_second(self, statistics: NetworkStatistics) -> float:
         return sum(statistics.stream(stream.name).rows_per_second for stream in self.document.network.streams)
@@ -165,7 +157,7 @@ class KnownRunReader:
     def __init__(self, checkpoint: Storage) -> None:
         self._checkpoint = checkpoint
         self._document: tuple[str, NetworkDocument] | None = None
-        self._known: tuple[list[str], KnownRun] | None = None
+        self._latest: tuple[list[str], KnownRun] | None = None
 
     def read(self, clocks: Sequence[str]) -> KnownRun:
         """Return what is known now.
@@ -191,10 +183,10 @@ class KnownRunReader:
                 "nothing is known of costs yet: statistics are written after the first micro-batch"
             )
         texts = [text, *known_parts]
-        if self._known is None or self._known[0] != texts:
+        if self._latest is None or self._latest[0] != texts:
             statistics = NetworkStatistics.together([NetworkStatistics.from_json(part) for part in known_parts])
-            self._known = texts, KnownRun(self._parsed(text), statistics)
-        return self._known[1]
+            self._latest = texts, KnownRun(self._parsed(text), statistics)
+        return self._latest[1]
 
     def _parsed(self, text: str) -> NetworkDocument:
         if self._document is None or self._document[0] != text:

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from statistics import NormalDist
 from typing import Any
 
+from streamshed.network.run.settings import Settings
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.storage import Storage
 
 MOST_OF_A_QUERY, MOST_OF_ALL, LEAST_OF_A_QUERY = 600, 100_000, 60
 """So many of the latest answers and gaps of a query are shown; of many queries fewer each."""
-_CONFIDENCE = 0.95
 
 _SHORT = (
     "kind",
@@ -46,7 +46,7 @@ class RecentAnswers:
         # As JSON, which takes a fifth of the memory.
         self._answers: dict[str, deque[str]] = {}
         self._figures: dict[str, dict[str, Any]] = {}
-        self._confidence = _CONFIDENCE
+        self._confidence = Settings.confidence
 
     @property
     def figures(self) -> Mapping[str, Mapping[str, Any]]:

@@ -46,11 +46,6 @@ class Gating:
         """Return whether its rows are only counted."""
         return any(role_of(slot) is not Role.VALUES for _, slot in self.shares[intake]) if self.shares else False
 
-    @property
-    def intake_count(self) -> int:
-        """How many intakes there are."""
-        return sum(map(len, self.classes)) + len(self.row_queries)
-
     def instruction_codes(self, intake_codes: Sequence[int]) -> tuple[int, ...]:
         """Return the code of the gate before each instruction: that of the largest rate below it."""
         stream = min(intake_codes, default=0)

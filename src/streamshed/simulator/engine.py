@@ -77,16 +77,15 @@ class SimulatedMicroBatch:
     backlog_rows: int
 
 
-def simulate(
+def simulated_micro_batches(
     controller: Controller,
     *,
     load: Mapping[str, LoadCurve],
     costs: TrueCosts,
     settings: EngineSettings,
-    micro_batches: int,
     joins: VirtualJoins = NOTHING_JOINED,
-) -> tuple[SimulatedMicroBatch, ...]:
-    """Run a controller against a load and return what happened, micro-batch by micro-batch.
+) -> Iterator[SimulatedMicroBatch]:
+    """Run a controller against a load: yield what happens, micro-batch by micro-batch, without end.
 
     As on Spark, a micro-batch takes all rows that have arrived, and the next one starts at the first trigger
     boundary after its start, or at its end if that is later. The first starts after one trigger interval.
@@ -96,22 +95,8 @@ def simulate(
         load: What arrives, by stream.
         costs: What it truly costs.
         settings: How the engine behaves.
-        micro_batches: How many to run.
         joins: What joins take besides; of all that has arrived, so micro-batches may have no largest size.
     """
-    running = simulated_micro_batches(controller, load=load, costs=costs, settings=settings, joins=joins)
-    return tuple(itertools.islice(running, micro_batches))
-
-
-def simulated_micro_batches(
-    controller: Controller,
-    *,
-    load: Mapping[str, LoadCurve],
-    costs: TrueCosts,
-    settings: EngineSettings,
-    joins: VirtualJoins = NOTHING_JOINED,
-) -> Iterator[SimulatedMicroBatch]:
-    """Yield micro-batches without end, keeping none; see `simulate`."""
     nature = np.random.default_rng(settings.seed)
     interval = settings.trigger_interval_seconds
     queues = {stream: ArrivalQueue(profile, settings.largest_micro_batch_rows) for stream, profile in load.items()}

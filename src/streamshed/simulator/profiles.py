@@ -156,27 +156,6 @@ def from_rates(rows_per_second: Sequence[float], *, seconds_each: float = 1.0) -
     return steps(tuple((index * seconds_each, load) for index, load in enumerate(rows_per_second)))
 
 
-def in_lumps(profile: LoadCurve, *, every_seconds: float, until_seconds: float, within_seconds: float) -> LoadCurve:
-    """Return a load whose rows of an interval come together at its end, as in files.
-
-    Args:
-        profile: When rows would come by themselves.
-        every_seconds: How long the intervals are, the first from time 0.
-        until_seconds: How far to look; nothing comes behind it.
-        within_seconds: How long before the end of an interval its rows come, shorter than that.
-
-    Example:
-        >>> lumps = in_lumps(constant(50), every_seconds=10, until_seconds=20, within_seconds=0.5)
-        >>> [round(lumps.rows_before(time), 6) for time in (9.5, 10, 19.5, 20, 99)]
-        [0.0, 500.0, 500.0, 1000.0, 1000.0]
-    """
-    levels = [(0.0, 0.0)]
-    for end in (every_seconds * number for number in range(1, int(until_seconds / every_seconds) + 1)):
-        rows = profile.rows_before(end) - profile.rows_before(end - every_seconds)
-        levels += [(end - within_seconds, rows / within_seconds), (end, 0.0)]
-    return steps(levels)
-
-
 def steps(levels: Sequence[tuple[float, float]]) -> LoadCurve:
     """Return a load that jumps to a level at each of the given times.
 

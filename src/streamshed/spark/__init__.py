@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from streamshed.spark.cluster.session import local_session
     from streamshed.spark.run import Run
     from streamshed.spark.sinks.delta_sink import delta_sink
+    from streamshed.spark.sinks.iceberg_sink import iceberg_sink
     from streamshed.spark.sinks.kafka_sink import kafka_sink
     from streamshed.spark.sinks.postgres_sink import postgres_sink
     from streamshed.spark.sinks.predicted_gaps import predictions
@@ -31,6 +32,7 @@ _MODULES = {
     "console_sink": "sinks.sinks",
     "delta_sink": "sinks.delta_sink",
     "each_micro_batch": "sinks.sinks",
+    "iceberg_sink": "sinks.iceberg_sink",
     "kafka_sink": "sinks.kafka_sink",
     "local_session": "cluster.session",
     "memory_sink": "sinks.sinks",
@@ -49,6 +51,7 @@ __all__ = [
     "console_sink",
     "delta_sink",
     "each_micro_batch",
+    "iceberg_sink",
     "kafka_sink",
     "local_session",
     "memory_sink",

@@ -20,6 +20,7 @@ from streamshed.planning.load.partly_joinable import partly_joinable
 from streamshed.planning.tree.scalability import protected_streams
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.checkpoint_reader import is_written, query_id
+from streamshed.spark.checkpoint.source_logs import source_logs
 from streamshed.spark.checkpoint.source_places import source_places
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE
 from streamshed.spark.cluster.domain_scaling import DomainScaling
@@ -236,7 +237,7 @@ class DomainRun:
             is_active=lambda: self.query.isActive,
             ahead=self._planning_ahead(),
             unreadable_rows=self._finished.latest.unreadable_rows,
-            on_written=self._topics.written,
+            on_written=self._written,
         )
         interval = self._settings.control.trigger_interval_seconds
         writer = answers.writeStream.outputMode("append").option("checkpointLocation", self._checkpoint.spark_path)
@@ -246,6 +247,11 @@ class DomainRun:
         self._topics.begin(self._query, self.manifest.places)
         if self._scaling is not None:
             self._scaling.watch(StageWatch(self._spark, str(self._query.runId)), self._input_cut)
+
+    def _written(self, micro_batch_id: int) -> None:
+        """Take in that a micro-batch is written, before another can begin."""
+        self._topics.written(micro_batch_id)
+        source_logs(self._checkpoint.spark_folder, self.manifest.places, self.domain.sources).shorten(micro_batch_id)
 
     def give_up(self) -> None:
         """Stop the query in the midst of a micro-batch, which is run again after a restart."""

@@ -1,4 +1,7 @@
-"""Gives the state of a checkpoint another number of partitions, by Spark's own tool, while nothing runs on it."""
+"""Gives the state of a checkpoint another number of partitions, by Spark's own tool, while nothing runs on it.
+
+Rests on Spark's internals: tests/spark/batch/test_repartition.py.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from streamshed.errors import RunEndedError
 from streamshed.network.document.document import network_to_document, parse_network
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
-from streamshed.network.words.notebook import preformatted, shortened
+from streamshed.network.words.notebook import ShownInBrief
 from streamshed.spark.checkpoint.storage import absolute_location
 from streamshed.spark.cluster.executor_watch import ExecutorWatch
 from streamshed.spark.common.call_sites import without_call_sites
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from streamshed.page.serving import PageServer
 
 
-class Run:
+class Run(ShownInBrief):
     """A network that runs, made by `start`; use it as a context manager to have it stopped."""
 
     def __init__(
@@ -56,12 +56,6 @@ class Run:
         state = self.waits_for or ("runs" if self.is_active else "has ended")
         queries = ", ".join(query.name for query in self._network.queries)
         return "\n".join([f"{queries}: {state}", *map(str, self.statuses().values())])
-
-    def __repr__(self) -> str:
-        return shortened(str(self))
-
-    def _repr_html_(self) -> str:
-        return preformatted(str(self))
 
     @property
     def network(self) -> QueryNetwork:

@@ -16,17 +16,6 @@ from streamshed.traces.json_text import joined, json_members, json_text, quoted
 from streamshed.traces.repeat import repeated
 from streamshed.traces.trace import TIME_TYPE, Trace
 
-KAFKA_SCHEMA = pa.schema(
-    [
-        pa.field("key", pa.binary()),
-        pa.field("value", pa.binary()),
-        pa.field("topic", pa.string()),
-        pa.field("partition", pa.int32()),
-        pa.field("offset", pa.int64()),
-        pa.field("timestamp", TIME_TYPE),
-    ]
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaShape:
@@ -121,7 +110,8 @@ def kafka_rows(encoded: KafkaTrace, first: int, last: int, *, times: NDArray[np.
         times: Their shifted times, in microseconds since 1970; also the records' timestamps.
 
     Returns:
-        A table of `KAFKA_SCHEMA`; `value` is the row as a JSON object, the time first, in ISO-8601 UTC.
+        A table with the columns of Spark's Kafka source; `value` is the row as a JSON object, the time first, in
+        ISO-8601 UTC.
 
     Example:
         >>> rows = pa.table({"ts": pa.array([0, 1], TIME_TYPE), "host": ["a", "b"], "size": [40, -1]})

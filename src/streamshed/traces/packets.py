@@ -1,17 +1,13 @@
 """A made-up packet stream: bursty at every scale, with heavy-tailed sizes, the same for the same seed."""
 
-import contextlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from streamshed.errors import SinkUnavailableError
 from streamshed.traces.errors import InvalidTraceError
 from streamshed.traces.packet_headers import TCP, PacketHeaders, draw_headers
 from streamshed.traces.self_similar import OnOffSources, load_of_sources
@@ -112,40 +108,6 @@ def packet_pieces(traffic: PacketTraffic) -> Iterator[pa.Table]:
     for piece in np.unique(pieces):
         first, last = np.searchsorted(pieces, [piece, piece + 1])
         yield _packets(headers, _times(rows[first:last], int(first), traffic, arrivals), packets)
-
-
-def write_packets(traffic: PacketTraffic, path: Path, *, progress: Callable[[float], None] | None = None) -> int:
-    """Generate packets into a Parquet file.
-
-    Args:
-        traffic: What to generate.
-        path: The file; its folder is created where it is missing. It appears when it is complete.
-        progress: Called after each piece with the share that is done, in [0, 1].
-
-    Returns:
-        The number of rows.
-
-    Raises:
-        SinkUnavailableError: The file cannot be written.
-    """
-    expected = traffic.rows_per_second * traffic.span_seconds
-    rows = 0
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(unfinished, PACKET_SCHEMA) as writer:
-            for piece in packet_pieces(traffic):
-                writer.write_table(piece)
-                rows += piece.num_rows
-                if progress:
-                    progress(min(1.0, rows / expected))
-        unfinished.replace(path)
-    except OSError as error:
-        raise SinkUnavailableError(f"packets {path}: cannot be written: {error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
-    return rows
 
 
 def _times(

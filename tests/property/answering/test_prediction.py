@@ -10,11 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.answering.predict.prediction import Predicted, predict, predict_groups
+from streamshed.answering.predict.prediction import Predicted, predict_groups
 from streamshed.answering.table.window_partials import Doubles, Longs, Truths
 from streamshed.errors import InvalidNetworkError
 
 METHODS = ("linear", "local")
+
+
+def predict(numbers: Longs, values: Doubles, missing: Longs, *, method: str = "local") -> Predicted:
+    """Predictions for one group."""
+    predicted = predict_groups(numbers, np.asarray(values)[np.newaxis], missing, method=method)
+    return Predicted(predicted.values[0], predicted.errors[0])
 
 
 @st.composite

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.answering.estimate.aggregate_value import sampled_variances, values
-from streamshed.answering.table.asked import Asked
 from streamshed.answering.table.group_key import ESCAPE, ESCAPED_SEPARATOR, NULL, SEPARATOR, keys_written
 from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.outputs_by_place import OutputsByPlace
 from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
 from streamshed.answering.table.written import DECIMAL_HALF, decimal_halves_written, decimals_written, halves_written
 from streamshed.network.terms.aggregate import AggregateKind
@@ -91,6 +91,6 @@ def test_keys_joined_into_one_text_are_found_again(groups: list[list[str | None]
 def test_every_row_meets_every_output_of_its_place(places: list[tuple[int, int]], rows: list[tuple[int, int]]) -> None:
     outputs = [Output("q", "s", "a", shape(AggregateKind.SUM), definition, slot) for definition, slot in places]
     of_rows = np.array(rows, np.int64).reshape(-1, 2)
-    found = [column.tolist() for column in Asked(outputs).pairs(of_rows[:, 0], of_rows[:, 1])]
+    found = [column.tolist() for column in OutputsByPlace(outputs).pairs(of_rows[:, 0], of_rows[:, 1])]
     expected = [(row, o) for row, place in enumerate(rows) for o, known in enumerate(places) if place == known]
     assert list(zip(*found, strict=True)) == expected

@@ -16,9 +16,10 @@ from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
-from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
+from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch
 from streamshed.simulator.profiles import LoadCurve, steps
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from tests.oracles.simulation import simulate
 from tests.property.control.worlds import INTERVAL, STREAM, World
 
 Levels = list[tuple[float, float]]

@@ -16,12 +16,12 @@ from streamshed.control.shared_time import SharedTime
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.run.load_prior import LoadPrior
-from streamshed.planning.explain.load_planner import explain
 from streamshed.planning.plan.work_shares import WORTH_SAVING
 from streamshed.statistics.network_statistics import (
     NetworkStatistics,
     StreamStatistics,
 )
+from tests.oracles.explaining import explain
 from tests.thoroughness import examples
 from tests.unit.control.examples import upcoming
 from tests.unit.planning.networks import rows_of

@@ -13,9 +13,10 @@ from streamshed.elasticity.controllers import controller_named
 from streamshed.elasticity.hold_up import HoldUp
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.simulator.cluster import ClusterSettings, VirtualCluster
-from streamshed.simulator.engine import EngineSettings, simulate
+from streamshed.simulator.engine import EngineSettings
 from streamshed.simulator.profiles import burst, constant, steps
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from tests.oracles.simulation import simulate
 from tests.property.control.clusters import Course, Watched, elastic_settings, gives_all, profile, run_on_cluster
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, World, worlds
 from tests.thoroughness import examples

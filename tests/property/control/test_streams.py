@@ -9,8 +9,9 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.simulator.costs import RowCost, TrueCosts
-from streamshed.simulator.engine import EngineSettings, simulate
+from streamshed.simulator.engine import EngineSettings
 from streamshed.simulator.profiles import burst, constant
+from tests.oracles.simulation import simulate
 from tests.property.control.worlds import INTERVAL, Trace, factors
 from tests.thoroughness import examples
 from tests.unit.planning.networks import counting

@@ -10,10 +10,11 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.simulator.costs import RowCost, TrueCosts
-from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
+from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch
 from streamshed.simulator.profiles import LoadCurve, burst, steps
 from streamshed.statistics.measured import CallCost, Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from tests.oracles.simulation import simulate
 from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, Trace, World, factors
 from tests.thoroughness import examples
 from tests.unit.planning.networks import counting

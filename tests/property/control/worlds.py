@@ -12,8 +12,9 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.simulator.costs import RowCost, TrueCosts
-from streamshed.simulator.engine import Controller, EngineSettings, SimulatedMicroBatch, simulate
+from streamshed.simulator.engine import Controller, EngineSettings, SimulatedMicroBatch
 from streamshed.simulator.profiles import LoadCurve
+from tests.oracles.simulation import simulate
 from tests.unit.planning.networks import counting
 
 INTERVAL = 2.0

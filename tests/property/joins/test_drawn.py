@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.joins.match.drawn import DRAWN, STEPS_PER_DECADE, Drawn, drawn_column, strata_texts
+from streamshed.joins.match.drawn import DRAWN, STEPS_PER_DECADE, Drawn, strata_texts
+from streamshed.joins.model.arrays import Ints
 from streamshed.joins.model.conditions import Condition, Equality, Overlap
 from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.side import Side
@@ -32,6 +33,11 @@ CONDITIONS: dict[str, tuple[st.SearchStrategy[list[MicroBatch]], Condition, str]
     "alike": (WORDS, Overlap("k", "k", 1), "len(list_distinct(list_intersect(l.k, r.k))) >= 1"),
 }
 CODES = st.sampled_from([0, 0, 8, 16, 40])
+
+
+def drawn_column(levels: Ints, cohorts: Ints) -> pa.Array:
+    """The column `DRAWN` of rows that are about to be drawn, by the smallest rate that each passes."""
+    return pa.array((levels << 8) | cohorts, pa.int32())
 
 
 def _drawing(rows: pa.Table) -> pa.Table:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.sharing.slice_grid import SliceGrid
+from tests.oracles.windows_of_a_row import windows_containing
 
 
 @st.composite
@@ -49,7 +50,7 @@ def test_a_slice_lies_between_neighboring_edges(found: list[WindowSpecification]
 def test_every_window_is_a_whole_number_of_slices(found: list[WindowSpecification]) -> None:
     grid = SliceGrid.of(found)
     for window in found:
-        for start in window.windows_containing(0):
+        for start in windows_containing(window, 0):
             end = start + window.size_microseconds
             reached = start
             assert grid.slice_of(reached)[0] == start

@@ -13,7 +13,6 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.planning.explain.explanation import Explanation
-from streamshed.planning.explain.load_planner import explain
 from streamshed.planning.plan.budget import Budget
 from streamshed.planning.plan.coming_work import coming_work
 from streamshed.planning.plan.policies import policy_named
@@ -21,12 +20,14 @@ from streamshed.planning.plan.query_rates import QueryRates
 from streamshed.planning.plan.work_shares import plan_work_shares
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
-from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
+from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch
 from streamshed.simulator.network_costs import network_costs, prior_of
 from streamshed.simulator.profiles import constant
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.network_statistics import NetworkStatistics, QueryStatistics, StreamStatistics
+from tests.oracles.explaining import explain
+from tests.oracles.simulation import simulate
 from tests.thoroughness import examples
 from tests.unit.planning.networks import rows_of
 

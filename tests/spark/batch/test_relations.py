@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import orc
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -35,6 +36,17 @@ def of_file(*keys: int | None) -> Make:
         rows = {"k": pa.array(keys, pa.int64()), "label": [f"l{index}" for index in range(len(keys))]}
         write_parquet(path / f"{name}.parquet", pa.table(rows))
         return relation(name, path / f"{name}.parquet")
+
+    return make
+
+
+def of_orc(*keys: int | None) -> Make:
+    """In a file of ORC."""
+
+    def make(_spark: SparkSession, path: Path, name: str) -> Relation:
+        rows = {"k": pa.array(keys, pa.int64()), "label": [f"l{index}" for index in range(len(keys))]}
+        orc.write_table(pa.table(rows), path / f"{name}.orc")
+        return relation(name, path / f"{name}.orc")
 
     return make
 
@@ -69,6 +81,7 @@ def of_two_columns(*, is_file: bool) -> Make:
 
 
 LOOKUPS: Mapping[str, tuple[Make, Mapping[str | None, float]]] = {
+    "orc": (of_orc(1, 3, None), {"l0": 1, "l1": 1}),
     "csv_inferred": (of_text("csv", "k,label\n1,l0\n3,l1\n"), {"l0": 1, "l1": 1}),
     "csv_with_a_schema": (
         of_text("csv", "1;l0\n3;l1\n", schema=SCHEMA, options={"header": False, "sep": ";"}),
@@ -195,3 +208,12 @@ def test_values_are_those_that_spark_reads(spark: SparkSession, path: Path, name
     shown = relation_frame(Match(stored, on, outputs, "matched"))
     expected = spark.read.schema(schema).option("header", "true").format(name.partition(".")[2]).load(str(path / name))
     assert shown.collect() == expected.where("size IS NOT NULL").collect()
+
+
+def test_times_of_orc_are_refused(spark: SparkSession, path: Path) -> None:
+    rows = {"k": pa.array([1, 3]), "label": pa.array([0, 1], pa.timestamp("us"))}
+    orc.write_table(pa.table(rows), path / "labels.orc")
+    labels = relation("labels", path / "labels.orc", schema="k bigint, label timestamp")
+    asked = network(looked_up(path, labels, {"v": "k"}))
+    with pytest.raises(SourceUnavailableError, match=r'its column "label" is a time, which is not read from ORC'):
+        asked.answers(spark)

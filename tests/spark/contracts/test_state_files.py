@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.checkpoint.unfinished_state import discard_unfinished_state
 from streamshed.spark.cluster.session import settings_for_queries
+from streamshed.spark.inspection.state_stores import missing_state, state_operators
 from tests.spark.files import write_lines
 
 
@@ -29,8 +30,15 @@ def test_state_that_is_written_again_replaces_what_was_there(spark: SparkSession
 def test_what_finished_micro_batches_have_written_stays(spark: SparkSession, tmp_path: Path) -> None:
     write_lines(tmp_path / "in" / "0.json", ['{"n": 1}'])
     written = _state_after_a_run(spark.newSession(), tmp_path)
-    discard_unfinished_state(Storage.at(str(tmp_path / "checkpoint")))
+    checkpoint = Storage.at(str(tmp_path / "checkpoint"))
+    discard_unfinished_state(checkpoint)
     assert _state_files(tmp_path) == written
+    [operator] = state_operators(checkpoint)
+    assert (operator.name, operator.partitions, operator.stores) == ("stateStoreSave", 1, ("default",))
+    assert operator.schema_version
+    assert list(missing_state(checkpoint, 0)) == []
+    (tmp_path / "checkpoint" / "state" / "0" / "0" / "1.changelog").unlink()
+    assert [place for place, _ in missing_state(checkpoint, 0)] == ["state/0/0"]
 
 
 def test_a_task_that_is_run_again_draws_what_it_drew(spark: SparkSession, tmp_path: Path) -> None:

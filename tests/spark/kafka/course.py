@@ -17,14 +17,16 @@ import streamshed as ss
 from streamshed.network.model.network import QueryNetwork
 from streamshed.spark.common.connector import DELTA, KAFKA, connector_settings
 from streamshed.spark.sinks.delta_sink import delta_sink
+from streamshed.spark.sinks.iceberg_sink import iceberg_sink
 from streamshed.spark.sinks.kafka_sink import kafka_sink
 from streamshed.spark.sinks.postgres_sink import postgres_sink
+from tests.iceberg_lake import IcebergLake
 from tests.spark.budget import note_all_starts
 from tests.spark.harness import PATIENCE_SECONDS, QUICK
 from tests.spark.kafka.broker import Topics, script
 from tests.spark.sessions import session_for_tests
 
-TOPIC, ANSWERS = "packets", "answers"
+TOPIC, ANSWERS, TABLE = "packets", "answers", "live.answers"
 STEP_SECONDS = 100
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 ROWS = (12_000, 450, 450, 450)
@@ -94,7 +96,7 @@ def network_over(servers: str) -> QueryNetwork:
 
 
 class Sink:
-    """Writes answers to a topic, two tables and files, and lets the next step come; it may kill the process in between.
+    """Writes answers to a topic, three tables and files, and lets the next step come; it may kill the process.
 
     Args:
         folder: For files and a table.
@@ -114,6 +116,8 @@ class Sink:
         self._table = delta_sink(folder / "table", partition_by=("query",)) if DELTA.fits() else None
         if self._table is not None:
             self._table.check()
+        self._iceberg = iceberg_sink(TABLE, IcebergLake.name, partition_by=("query",))
+        self._iceberg.check()
         self._postgres = postgres_sink("answers", postgres) if postgres else None
         if self._postgres is not None:
             self._postgres.check()
@@ -122,6 +126,7 @@ class Sink:
         self._sink.write(answers, "", micro_batch_id)
         if self._table is not None:
             self._table.write(answers, "a", micro_batch_id)
+        self._iceberg.write(answers, "a", micro_batch_id)
         if self._postgres is not None:
             self._postgres.write(answers, "a", micro_batch_id)
         if self._kills and micro_batch_id == KILLED_IN + 1:

@@ -24,6 +24,7 @@ from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.common.connector import DELTA
 from streamshed.spark.inspection.checks import flaws
+from tests.iceberg_lake import IcebergLake
 from tests.postgres_server import PostgresServer, postgres_binaries, running_postgres
 from tests.spark.kafka.course import (
     BAD_VALUES,
@@ -34,6 +35,7 @@ from tests.spark.kafka.course import (
     LOST_IN,
     ROWS,
     STEP_SECONDS,
+    TABLE,
     TOPIC,
     partitions_in,
     rows_of,
@@ -55,6 +57,7 @@ class Course:
         records: Keys and values of the topic that answers were sent to, from JSON.
         outcome: What the second process says.
         in_table: Rows of the table of Delta Lake that answers were written to; None: this release of Spark has none.
+        in_iceberg: Likewise of Iceberg.
         in_postgres: Likewise of Postgres; None: there is no server.
     """
 
@@ -63,6 +66,7 @@ class Course:
     checkpoint: Storage
     outcome: Mapping[str, Any]
     in_table: list[dict[str, Any]] | None
+    in_iceberg: list[dict[str, Any]]
     in_postgres: list[dict[str, Any]] | None
 
     def of(self, query: str, aggregate: str) -> dict[tuple[datetime, tuple[str, ...]], dict[str, Any]]:
@@ -100,14 +104,16 @@ def course(servers: str, postgres: PostgresServer | None, tmp_path_factory: pyte
         Storage.at(str(folder / "checkpoint" / "time" / "spark")),
         outcome,
         ds.dataset(str(folder / "in_table")).to_table().to_pylist() if DELTA.fits() else None,
+        IcebergLake(folder).rows(TABLE),
         None if postgres is None else postgres.rows("answers"),
     )
 
 
 def _run(which: str, folder: Path, servers: str, connection: str) -> int:
     command = [sys.executable, "-m", "tests.spark.kafka.course", which, str(folder), servers, connection]
+    environment = os.environ | IcebergLake(folder).environment
     with (folder / f"{which}.log").open("w") as log:
-        return subprocess.run(command, stdout=log, stderr=log, check=False, cwd=_ROOT, env=os.environ).returncode
+        return subprocess.run(command, stdout=log, stderr=log, check=False, cwd=_ROOT, env=environment).returncode
 
 
 def _exact(sql: str) -> dict[tuple[datetime, tuple[str, ...]], float]:
@@ -209,6 +215,11 @@ def test_answers_in_a_table_are_there_once_though_the_process_was_killed_behind_
         pytest.skip(f"no build of Delta Lake runs on PySpark after {DELTA.last_release}")
     assert sorted(map(_as_text, course.in_table)) == sorted(map(_as_text, course.answers))
     assert {row["query_id"] for row in course.in_table} == {"a"}
+
+
+def test_answers_in_iceberg_are_there_once_though_the_process_was_killed_behind_it(course: Course) -> None:
+    assert sorted(map(_as_text, course.in_iceberg)) == sorted(map(_as_text, course.answers))
+    assert {row["query_id"] for row in course.in_iceberg} == {"a"}
 
 
 def test_answers_in_postgres_are_there_once_though_the_process_was_killed_behind_it(course: Course) -> None:

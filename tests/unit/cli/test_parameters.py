@@ -33,6 +33,8 @@ def test_other_numbers_are_refused(text: str) -> None:
         ("parquet:s3://bucket/a", SinkSettings("parquet", "s3://bucket/a")),
         ("memory:answers", SinkSettings("memory", "answers")),
         ("kafka:answers@a:1,b:2", SinkSettings("kafka", "answers", "a:1,b:2")),
+        ("iceberg:live.answers", SinkSettings("iceberg", "live.answers")),
+        ("iceberg:live.answers@lake", SinkSettings("iceberg", "live.answers", "lake")),
         ("postgres:answers", SinkSettings("postgres", "answers")),
         ("postgres:live.answers@postgresql://u@db/a", SinkSettings("postgres", "live.answers", "postgresql://u@db/a")),
     ],
@@ -51,4 +53,7 @@ def test_other_sinks_are_refused(text: str) -> None:
 def test_a_password_of_a_sink_is_refused_and_not_shown() -> None:
     with pytest.raises(click.BadParameter, match="holds a password") as raised:
         SINK.convert("postgres:answers@host=db password=chameleon", None, None)
+    assert "chameleon" not in str(raised.value)
+    with pytest.raises(click.BadParameter, match=r"write how it is reached into ~/.pyiceberg.yaml") as raised:
+        SINK.convert("iceberg:live.answers@https://u:chameleon@lake", None, None)
     assert "chameleon" not in str(raised.value)

@@ -19,6 +19,9 @@ from streamshed.spark.common import connector
 from streamshed.spark.common.connector import DELTA, KAFKA, connector_settings
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.operators import expression_checker
+from streamshed.spark.sinks.delta_sink import delta_sink
+from streamshed.spark.sinks.iceberg_sink import iceberg_sink
+from streamshed.spark.sinks.postgres_sink import postgres_sink
 from streamshed.spark.sinks.prediction_sink import PredictionSink
 from streamshed.spark.sinks.sinks import Sink
 from tests.unit.cli.command_line import streamshed
@@ -246,6 +249,29 @@ def test_no_connector_is_fetched_that_does_not_run_here(document: Path, monkeypa
     outcome = streamshed("run", document, "--sink", "delta:out/table")
     assert outcome.code == ExitCode.REFUSED
     assert "no build of the connector to Delta Lake runs on PySpark" in outcome.errors
+
+
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize(
+    ("said", "sink"),
+    [
+        ("delta:out/table", delta_sink("out/table")),
+        ("iceberg:live.answers@lake", iceberg_sink("live.answers", "lake")),
+        ("postgres:answers@host=db", postgres_sink("answers", "host=db")),
+    ],
+)
+def test_answers_go_where_the_option_says(
+    document: Path, said: str, sink: Sink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sinks = []
+
+    def start(_network: QueryNetwork, _spark: None, *, sink: Sink, **_settings: object) -> Stopped:
+        sinks.append(sink)
+        return Stopped()
+
+    monkeypatch.setattr(QueryNetwork, "start", start)
+    assert streamshed("run", document, "--sink", said).code == ExitCode.DONE
+    assert sinks == [sink]
 
 
 @pytest.mark.usefixtures("no_spark")

@@ -9,8 +9,8 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
-from streamshed.planning.explain.load_planner import explain
 from streamshed.statistics.guess import guessed_statistics
+from tests.oracles.explaining import explain
 
 TICKS = stream("ticks", rate(100), time="timestamp")
 SETTINGS = ControlSettings(trigger_interval_seconds=2.0)

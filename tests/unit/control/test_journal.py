@@ -3,6 +3,7 @@ import pytest
 from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.planning.tree.quantization import WHOLE
 from tests.unit.control.examples import PRIOR, outcome, upcoming
 from tests.unit.planning.networks import counting
 
@@ -31,7 +32,7 @@ def test_advice_shows_beside_what_applied() -> None:
     assert (advised.to_row()["shedding"], advised.to_row()["advisory"]) == (False, True)
     assert advised.outcome.sampling_rate("packets") == 1.0
     assert advised.decision is not None
-    assert advised.decision.proposed_work_shares["packets"] < 1
+    assert advised.decision.proposed_work_codes["packets"] > WHOLE
 
 
 def test_rows_are_flat_and_have_the_same_columns_whatever_is_known() -> None:

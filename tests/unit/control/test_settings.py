@@ -15,12 +15,12 @@ from streamshed.network.model.stream import stream
     [
         ({"trigger_interval_seconds": 0.0}, "trigger_interval_seconds must be positive"),
         ({"trigger_interval_seconds": float("inf")}, "trigger_interval_seconds must be positive"),
-        ({"headroom": 0.0}, "headroom must be in"),
-        ({"headroom": 1.5}, "headroom must be in"),
+        ({"headroom": 0.0}, "headroom must be more than 0 and at most 1"),
+        ({"headroom": 1.5}, "headroom must be more than 0 and at most 1"),
         ({"latency_seconds": 2.0}, "latency_seconds must be longer than the trigger interval of 2.0 s"),
         ({"latency_seconds": float("nan")}, "latency_seconds must be longer"),
         ({"policy": "uniformly"}, "did you mean"),
-        ({"unscalable": "keeps"}, r'unscalable must be refuse or keep.*did you mean "keep"'),
+        ({"unscalable": "keeps"}, r'unscalable must be one of refuse, keep.*did you mean "keep"'),
     ],
 )
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any], message: str) -> None:

@@ -8,11 +8,11 @@ from streamshed.dashboard.explained import explained
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import stream
-from streamshed.planning.explain.load_planner import explain
 from streamshed.planning.load.network_load import network_load
 from streamshed.statistics.guess import CHEAP_SECONDS, SLICE_SECONDS, guessed_statistics
 from streamshed.statistics.learned import LearnedStatistics, learned_from_document
 from streamshed.statistics.sql_cost import SqlCost
+from tests.oracles.explaining import explain
 from tests.unit.control.examples import PRIOR, known_of, outcome, upcoming
 from tests.unit.planning.networks import rows_of
 

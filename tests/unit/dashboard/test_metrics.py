@@ -71,7 +71,8 @@ def shed(number: int, **other: object) -> RunStatus:
 
 @pytest.fixture
 def run() -> ReportingRun:
-    return ReportingRun(replace(status(0, tcp=answered(3, exact=3)), reason="within_budget"), shed(1))
+    in_time = replace(status(0, tcp=answered(3, exact=3)), reason="within_budget", delay_seconds=1.75)
+    return ReportingRun(in_time, shed(1))
 
 
 @pytest.fixture
@@ -99,6 +100,8 @@ def test_each_metric_says_what_it_means(server: MetricsServer, run: ReportingRun
     assert value("up") == 1
     assert value("micro_batches_total", clock="time", reason="within_budget") == 1
     assert value("shedding_seconds_total", clock="time", reason="overload") == run.statuses[1].processing_seconds
+    assert value("latency_goal_seconds", clock="time") == 2
+    assert value("late_seconds_total", clock="time") == run.statuses[1].processing_seconds
     assert value("processing_seconds_total", clock="time") == sum(one.processing_seconds for one in run.statuses)
     assert (value("offered_rows_total", clock="time"), value("admitted_rows_total", clock="time")) == (6000, 2000)
     assert value("missed_goals_total", clock="time", query="tcp") == 1

@@ -11,7 +11,6 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
 from streamshed.network.run.load_prior import LoadPrior
-from streamshed.planning.explain.load_planner import explain
 from streamshed.planning.load.network_load import network_load
 from streamshed.planning.plan.coming_work import coming_work
 from streamshed.planning.plan.policies import policy_named
@@ -26,6 +25,7 @@ from streamshed.statistics.network_statistics import (
     QueryStatistics,
     StreamStatistics,
 )
+from tests.oracles.explaining import explain
 
 TICKS = stream("ticks", rate(1), time="timestamp")
 ODD = TICKS.filter("value % 2 = 1")

@@ -8,7 +8,7 @@ from streamshed.dashboard.network_picture import draw_network
 from streamshed.errors import InvalidNetworkError, InvalidStatisticsError
 from streamshed.network.model.network import network
 from streamshed.planning.explain.explanation import Explanation
-from streamshed.planning.explain.load_planner import LoadPlanner, explain, explain_rates
+from streamshed.planning.explain.load_planner import LoadPlanner, explain_rates
 from streamshed.planning.rates.rate_policies import RATE_POLICIES
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.guess import guessed_statistics
@@ -18,6 +18,7 @@ from streamshed.statistics.network_statistics import (
     QueryStatistics,
     StreamStatistics,
 )
+from tests.oracles.explaining import explain
 from tests.unit.planning.networks import rows_of
 
 PACKETS = rows_of("packets")

@@ -39,8 +39,22 @@ def coming(rows: dict[str, int], correction: float = 1.0) -> Statistics:
     return Statistics(offered_rows=rows, load_model=model, correction=correction)
 
 
-def keeping(asked: QueryNetwork = NETWORK, policy: Policy = LEAST_ERROR) -> KeptWork:
-    return KeptWork(asked, policy, trigger_interval_seconds=2.0)
+class Keeping:
+    """The work of a network, and how often it was worked out anew: then it has another tree."""
+
+    def __init__(self, asked: QueryNetwork = NETWORK, policy: Policy = LEAST_ERROR) -> None:
+        self._kept = KeptWork(asked, policy, trigger_interval_seconds=2.0)
+        self._works: list[ComingWork] = []
+
+    def coming_work(
+        self, known: NetworkStatistics, statistics: Statistics, windows: UpcomingWindows | None = None
+    ) -> ComingWork:
+        self._works.append(self._kept.coming_work(known, statistics, windows))
+        return self._works[-1]
+
+    @property
+    def worked_out(self) -> int:
+        return len({id(work.tree) for work in self._works})
 
 
 def bought(work: ComingWork, policy: Policy, code: int) -> QueryRates:
@@ -58,7 +72,7 @@ def moved(known: NetworkStatistics, factor: float) -> NetworkStatistics:
 @pytest.mark.parametrize("policy", POLICIES, ids=[policy.name for policy in POLICIES])
 @given(first=st.integers(100_000, 2_000_000), factor=st.floats(0.2, 50), code=st.integers(1, 60))
 def test_it_buys_what_work_worked_out_anew_buys(policy: Policy, first: int, factor: float, code: int) -> None:
-    kept = keeping(policy=policy)
+    kept = Keeping(policy=policy)
     kept.coming_work(KNOWN, coming({"packets": first}))
     now = coming({"packets": int(first * factor)}, correction=1.3)
     anew = coming_work(
@@ -77,7 +91,7 @@ def test_it_buys_what_work_worked_out_anew_buys(policy: Policy, first: int, fact
 
 
 def test_it_is_kept_while_statistics_hardly_move_and_not_a_step_further() -> None:
-    kept = keeping()
+    kept = Keeping()
     for factor in (1.0, 1 + STEADY / 2, 1 - STEADY / 2):
         kept.coming_work(moved(KNOWN, factor), coming({"packets": 1_000_000}))
     assert kept.worked_out == 1
@@ -87,7 +101,7 @@ def test_it_is_kept_while_statistics_hardly_move_and_not_a_step_further() -> Non
 
 def test_slow_drift_is_noticed() -> None:
     """Each step is small, but it is what the plan was made for that statistics are held against."""
-    kept = keeping()
+    kept = Keeping()
     for step in range(12):
         kept.coming_work(moved(KNOWN, 1.02**step), coming({"packets": 1_000_000}))
     assert kept.worked_out == 4
@@ -109,14 +123,14 @@ def with_groups(seconds_per_group: float, *queries: str) -> NetworkStatistics:
     ],
 )
 def test_what_does_not_grow_by_one_factor_is_worked_out_anew(known: NetworkStatistics, *, is_kept: bool) -> None:
-    kept = keeping()
+    kept = Keeping()
     for rows in (1_000_000, 3_000_000, 2_000_000):
         kept.coming_work(known, coming({"packets": rows}))
     assert kept.worked_out == (1 if is_kept else 3)
 
 
 def test_with_a_goal_each_plan_is_a_new_one() -> None:
-    kept = keeping(network(*QUERIES, rows_of("packets").window("5 s").agg(n="count(*)").query("g", max_error="2 %")))
+    kept = Keeping(network(*QUERIES, rows_of("packets").window("5 s").agg(n="count(*)").query("g", max_error="2 %")))
     for rows in (1_000_000, 3_000_000):
         kept.coming_work(KNOWN, coming({"packets": rows}))
     assert kept.worked_out == 2
@@ -125,7 +139,7 @@ def test_with_a_goal_each_plan_is_a_new_one() -> None:
 def test_an_error_as_large_as_any_is_no_factor_of_another() -> None:
     """Where windows have hardly a row, all of them are taken to be off by all."""
     brief = rows_of("packets").window("1 second").agg(n="count(*)").query("brief")
-    kept = keeping(network(*QUERIES, brief))
+    kept = Keeping(network(*QUERIES, brief))
     for rows in (1_000_000, 1, 1_000_000):
         kept.coming_work(KNOWN, coming({"packets": rows}))
     assert kept.worked_out == 3
@@ -134,7 +148,7 @@ def test_an_error_as_large_as_any_is_no_factor_of_another() -> None:
 def test_which_windows_are_dropped_is_decided_anew() -> None:
     tolerant = rows_of("packets").window("5 s").agg(n="count(*)").query("t", mode="subset", max_gap=2)
     for asked, times in ((network(*QUERIES, tolerant), 2), (NETWORK, 1)):
-        kept = keeping(asked)
+        kept = Keeping(asked)
         for rows in (1_000_000, 3_000_000):
             kept.coming_work(KNOWN, coming({"packets": rows}), UpcomingWindows())
         assert kept.worked_out == times
@@ -142,7 +156,7 @@ def test_which_windows_are_dropped_is_decided_anew() -> None:
 
 def test_streams_that_grow_apart_are_worked_out_anew() -> None:
     asked = counting("packets", "flows")
-    kept = keeping(asked)
+    kept = Keeping(asked)
     known = guessed_statistics(asked)
     for packets, flows in ((100_000, 50_000), (200_000, 100_000)):
         kept.coming_work(known, coming({"packets": packets, "flows": flows}))

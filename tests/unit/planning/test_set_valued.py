@@ -11,7 +11,6 @@ from streamshed.network.model.network import network
 from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import stream
 from streamshed.network.terms.goal import ErrorGoal
-from streamshed.planning.explain.load_planner import explain
 from streamshed.planning.plan.replanning import RatePlanner
 from streamshed.planning.rates.hoeffding import hoeffding_rates
 from streamshed.planning.rates.least_error import equal_error_rates, least_error_rates
@@ -19,6 +18,7 @@ from streamshed.planning.tree.demand import Demand
 from streamshed.planning.tree.work_index import WorkIndex
 from streamshed.planning.tree.work_tree import WorkNode, WorkTree
 from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
+from tests.oracles.explaining import explain
 
 ROWS = Demand(query="rows", coefficient=1.0, weight=2.0, is_set_valued=True)
 COUNT = Demand(query="count", coefficient=0.05)

@@ -7,9 +7,10 @@ from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.simulator.costs import RowCost, TrueCosts
-from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch, simulate
+from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch
 from streamshed.simulator.profiles import LoadCurve, burst, constant
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from tests.oracles.simulation import simulate
 from tests.unit.planning.networks import counting
 
 COSTS = TrueCosts(fixed_seconds=0.5, rows={"packets": RowCost(read_seconds=0.0, work_seconds=0.01)})

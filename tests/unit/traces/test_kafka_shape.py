@@ -8,7 +8,6 @@ import pytest
 
 from streamshed.traces.errors import InvalidReplayError
 from streamshed.traces.kafka_shape import (
-    KAFKA_SCHEMA,
     KafkaShape,
     KafkaTrace,
     kafka_rows,
@@ -16,6 +15,7 @@ from streamshed.traces.kafka_shape import (
     next_offsets,
 )
 from streamshed.traces.trace import TIME_TYPE, trace_of
+from tests.oracles.kafka_schema import KAFKA_SCHEMA
 from tests.unit.traces.small_trace import START, small_trace
 
 

@@ -1,13 +1,9 @@
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
-from streamshed.errors import SinkUnavailableError
 from streamshed.traces.errors import InvalidTraceError
 from streamshed.traces.packet_headers import host_table
 from streamshed.traces.packets import (
@@ -15,7 +11,6 @@ from streamshed.traces.packets import (
     PacketTraffic,
     generate_packets,
     packet_pieces,
-    write_packets,
 )
 from streamshed.traces.self_similar import OnOffSources
 
@@ -104,15 +99,6 @@ def test_ports_and_hosts_are_those_of_a_network(packets: pa.Table) -> None:
     ]
 
 
-def test_a_file_holds_the_same_packets(tmp_path: Path, packets: pa.Table) -> None:
-    done: list[float] = []
-    path = tmp_path / "new" / "packets.parquet"
-    assert write_packets(TRAFFIC, path, progress=done.append) == packets.num_rows
-    assert pq.read_table(path).equals(packets)
-    assert done[-1] == pytest.approx(1, rel=0.02)
-    assert [entry.name for entry in path.parent.iterdir()] == ["packets.parquet"]
-
-
 def test_long_streams_come_in_pieces() -> None:
     traffic = PacketTraffic(rows_per_second=100_000, span_seconds=12)
     pieces = list(packet_pieces(traffic))
@@ -120,21 +106,6 @@ def test_long_streams_come_in_pieces() -> None:
     assert max(piece.num_rows for piece in pieces) < 510_000
     times = np.concatenate([np.asarray(piece.column("ts").cast(pa.int64())) for piece in pieces])
     assert (np.diff(times) >= 0).all()
-
-
-def test_an_interrupted_file_is_not_there(tmp_path: Path) -> None:
-    def interrupt(_: float) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_packets(TRAFFIC, tmp_path / "packets.parquet", progress=interrupt)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unwritable_file(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(SinkUnavailableError, match=r"packets .*cannot be written"):
-        write_packets(TRAFFIC, tmp_path / "file" / "packets.parquet")
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,11 @@ from streamshed.answering.estimate.interval import ENOUGH_ROWS, count_interval, 
 from streamshed.answering.estimate.known_rows import KnownRows
 from streamshed.answering.estimate.quantile import is_rounded, quantiles
 from streamshed.answering.table.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
-from streamshed.answering.table.asked import Asked
 from streamshed.answering.table.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
 from streamshed.answering.table.group_key import keys_written
 from streamshed.answering.table.incomplete import Incomplete, incomplete, least_shares
 from streamshed.answering.table.output import Output, Shape
+from streamshed.answering.table.outputs_by_place import OutputsByPlace
 from streamshed.answering.table.shed_interval import ShedInterval
 from streamshed.answering.table.unreadable import unreadable_fields
 from streamshed.answering.table.window_partials import Doubles, Longs, WindowPartials
@@ -55,7 +55,7 @@ class Answering:
         self._is_numbered = is_numbered
         self._outputs = tuple(outputs)
         self._confidence = confidence
-        self._asked_outputs = Asked(outputs)
+        self._asked_outputs = OutputsByPlace(outputs)
         self.carried = CarriedRows(outputs)
         self.derived = DerivedAnswers(outputs)
         shapes: dict[Shape, int] = {}

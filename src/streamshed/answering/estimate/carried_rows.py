@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from streamshed.answering.estimate.aggregate_value import SPREADS
 from streamshed.answering.estimate.effective_rows import effective_rows
 from streamshed.answering.table.answer_schema import ANSWER
-from streamshed.answering.table.asked import Asked
 from streamshed.answering.table.output import Output
+from streamshed.answering.table.outputs_by_place import OutputsByPlace
 from streamshed.answering.table.shed_interval import share_name
 from streamshed.answering.table.window_partials import Doubles, Longs, WindowPartials
 from streamshed.network.terms.aggregate import AggregateKind
@@ -33,7 +33,7 @@ class CarriedRows:
 
     def __init__(self, outputs: Sequence[Output]) -> None:
         self._outputs = [output for output in outputs if _is_carried(output)]
-        self._asked_outputs = Asked(self._outputs)
+        self._asked_outputs = OutputsByPlace(self._outputs)
         self._is_carried = np.array([_is_carried(output) for output in outputs], np.bool_)
         self._shares = [share_name(output.definition_id, output.slot) for output in outputs]
 

@@ -29,7 +29,7 @@ LINE, CUBIC = 1, 3
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """Predictions, one per window, or one per group and window.
+    """Predictions, one per group and window.
 
     Attributes:
         values: The values; NaN where no window was answered.
@@ -40,43 +40,28 @@ class Predicted:
     errors: Doubles
 
 
-def predict(numbers: Longs, values: Doubles, missing: Longs, *, method: str = "local") -> Predicted:
-    """Predict the values of dropped windows of one query, group and aggregate.
+def predict_groups(numbers: Longs, values: Doubles, missing: Longs, *, method: str) -> Predicted:
+    """Predict the values of dropped windows of one aggregate, for groups that were answered the same windows.
 
     Args:
         numbers: Of the windows that were answered, ascending.
-        values: Their values, finite.
+        values: Groups × windows, finite.
         missing: Numbers of those that were dropped, ascending.
         method: "linear": a line between the answers on both sides of the gap. "local": a line or a cubic through
             several answers on each side, near ones with more weight. The degree and the number of answers are those
             that predicted best so far. So the noise of single windows is averaged out, and turns are followed.
-
-    Raises:
-        InvalidNetworkError: There is no such method.
-
-    Example:
-        >>> told = predict(np.array([0, 1, 2, 5, 6]), np.array([0.0, 1, 2, 5, 6]), np.array([3, 4]), method="linear")
-        >>> told.values.round(9).tolist()
-        [3.0, 4.0]
-    """
-    predicted = predict_groups(numbers, np.asarray(values)[np.newaxis], missing, method=method)
-    return Predicted(predicted.values[0], predicted.errors[0])
-
-
-def predict_groups(numbers: Longs, values: Doubles, missing: Longs, *, method: str) -> Predicted:
-    """Predict the values of dropped windows of many groups that were answered the same windows, as `predict` does.
-
-    Args:
-        numbers: Of the windows that were answered, ascending.
-        values: Groups × windows.
-        missing: Numbers of those that were dropped, ascending.
-        method: As in `predict`.
 
     Returns:
         Groups × missing windows.
 
     Raises:
         InvalidNetworkError: There is no such method.
+
+    Example:
+        >>> values = np.array([[0.0, 1, 2, 5, 6]])
+        >>> predicted = predict_groups(np.array([0, 1, 2, 5, 6]), values, np.array([3, 4]), method="linear")
+        >>> predicted.values.round(9).tolist()
+        [[3.0, 4.0]]
     """
     check_prediction_method(method)
     predictions = np.full((len(values), len(missing)), np.nan)
@@ -84,7 +69,7 @@ def predict_groups(numbers: Longs, values: Doubles, missing: Longs, *, method: s
     if not len(numbers):
         return Predicted(predictions, errors)
     curves, groups = _METHODS[method], np.arange(len(values))
-    judged: dict[tuple[_Known, int], Doubles] = {}
+    judged: dict[tuple[_KnownAnswers, int], Doubles] = {}
     for place, number in enumerate(missing.tolist()):
         known_answers = _known_around(numbers, number)
         before = int(np.searchsorted(numbers, number)) // _JUDGED_ANEW * _JUDGED_ANEW
@@ -117,7 +102,7 @@ _NONE = 2**40
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownAnswers:
     """What is known around a missing window.
 
     Attributes:
@@ -133,10 +118,10 @@ class _Known:
     count_after: int
 
 
-def _known_around(numbers: Longs, number: int) -> _Known:
+def _known_around(numbers: Longs, number: int) -> _KnownAnswers:
     after = int(np.searchsorted(numbers, number))
     count = len(numbers) - after
-    return _Known(
+    return _KnownAnswers(
         before=number - int(numbers[after - 1]) if after else _NONE,
         after=int(numbers[after]) - number if count else _NONE,
         count_before=min(after, NEIGHBORS[-1]),
@@ -145,7 +130,7 @@ def _known_around(numbers: Longs, number: int) -> _Known:
 
 
 def _errors_by_curve(
-    numbers: Longs, values: Doubles, before: int, known_answers: _Known, curves: tuple[_Curve, ...]
+    numbers: Longs, values: Doubles, before: int, known_answers: _KnownAnswers, curves: tuple[_Curve, ...]
 ) -> Doubles:
     """How far off each curve is on answers before a gap: curves × groups."""
     last = before if before >= FEWEST else min(len(numbers), before + FEWEST)
@@ -153,7 +138,7 @@ def _errors_by_curve(
     return np.array([_rms(numbers, values, judged, known_answers, curve) for curve in curves])
 
 
-def _rms(numbers: Longs, values: Doubles, judged: Longs, known_answers: _Known, curve: _Curve) -> Doubles:
+def _rms(numbers: Longs, values: Doubles, judged: Longs, known_answers: _KnownAnswers, curve: _Curve) -> Doubles:
     """The root mean square error of a curve on given answers, each predicted as if it were missing."""
     off = _curves_at(numbers, values, numbers[judged], known_answers, curve) - values[:, judged]
     is_told = np.isfinite(off)
@@ -162,7 +147,7 @@ def _rms(numbers: Longs, values: Doubles, judged: Longs, known_answers: _Known, 
     return deviations
 
 
-def _curves_at(numbers: Longs, values: Doubles, at: Longs, known_answers: _Known, curve: _Curve) -> Doubles:
+def _curves_at(numbers: Longs, values: Doubles, at: Longs, known_answers: _KnownAnswers, curve: _Curve) -> Doubles:
     """The values that curves through neighboring answers have at some windows, whose own answers are not used.
 
     Returns:

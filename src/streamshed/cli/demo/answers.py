@@ -10,19 +10,14 @@ Place = tuple[str, str, int, tuple[str | None, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """One answer of a run; times in microseconds since 1970."""
+class Placed:
+    """What there is of a group and a window; times in microseconds since 1970."""
 
     query: str
     aggregate: str
     start: int
     end: int
     key: tuple[str | None, ...]
-    value: float | None
-    lower: float | None
-    upper: float | None
-    exact: bool
-    low: bool
 
     @property
     def place(self) -> Place:
@@ -31,21 +26,22 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExactValue:
+class Answer(Placed):
+    """One answer of a run."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    exact: bool
+    low: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactValue(Placed):
     """One value that plain Spark computed from all rows; `cohort` is that of its group, where gaps are by group."""
 
-    query: str
-    aggregate: str
-    start: int
-    end: int
-    key: tuple[str | None, ...]
     value: float
     cohort: int | None = None
-
-    @property
-    def place(self) -> Place:
-        """What it is the answer to."""
-        return self.query, self.aggregate, self.start, self.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

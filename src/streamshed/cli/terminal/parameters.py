@@ -10,7 +10,7 @@ import click
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.run.run_settings import KAFKA, POSTGRES, SinkSettings
+from streamshed.network.run.run_settings import ICEBERG, KAFKA, POSTGRES, SinkSettings
 from streamshed.network.words.duration import parse_duration
 
 
@@ -52,7 +52,10 @@ class PositiveNumberType(click.ParamType[float]):
         return number
 
 
-SINK_FORMS = "console, parquet:FOLDER, delta:FOLDER, memory:NAME, kafka:TOPIC@HOST:PORT or postgres:TABLE@CONNECTION"
+SINK_FORMS = (
+    "console, parquet:FOLDER, delta:FOLDER, memory:NAME, kafka:TOPIC@HOST:PORT, postgres:TABLE@CONNECTION or"
+    " iceberg:NAMESPACE.TABLE@CATALOG"
+)
 
 
 class SinkType(click.ParamType[SinkSettings]):
@@ -65,11 +68,11 @@ class SinkType(click.ParamType[SinkSettings]):
         if isinstance(value, SinkSettings):
             return value
         kind, _, place = value.partition(":")
-        place, _, address = place.partition("@") if kind in {KAFKA, POSTGRES} else (place, "", "")
+        place, _, address = place.partition("@") if kind in {KAFKA, POSTGRES, ICEBERG} else (place, "", "")
         try:
             return SinkSettings(kind, place, address)
         except InvalidNetworkError as error:
-            if kind == POSTGRES and place:  # what was given may hold a password
+            if kind in {POSTGRES, ICEBERG} and place:  # what was given may hold a password
                 return self.fail(str(error), param, ctx)
             return self.fail(f"expected {SINK_FORMS}, got {value!r}", param, ctx)
 

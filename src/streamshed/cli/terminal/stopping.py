@@ -1,34 +1,12 @@
-"""Ctrl-C and SIGTERM as a wish to stop: between two micro-batches of a run, elsewhere once all is cleared away."""
+"""Ctrl-C and SIGTERM as a wish to stop, between two micro-batches of a run."""
 
-import contextlib
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Self
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-@contextlib.contextmanager
-def interrupted_by_sigterm() -> Iterator[None]:
-    """Take SIGTERM for Ctrl-C, so that what was started is stopped, folders removed; later ones cut none of that short.
-
-    By default SIGTERM ends Python at once, and leaves processes that it started to themselves.
-
-    Raises:
-        KeyboardInterrupt: SIGTERM came.
-    """
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 class Stopping:

@@ -11,13 +11,17 @@ import pyarrow.compute as pc
 
 from streamshed.columnar.expressions.casts import cast
 from streamshed.columnar.expressions.coercion import (
+    BIGINT,
     BOOLEAN,
     DATE,
     DOUBLE,
     FRACTIONS,
+    INT,
     INTEGERS,
+    SMALLINT,
     STRING,
     TIMESTAMP,
+    TINYINT,
     Builder,
     in_common,
     is_scalar_type,
@@ -32,7 +36,6 @@ from streamshed.columnar.expressions.column_node import (
     spread,
     strict,
 )
-from streamshed.columnar.expressions.decimals import with_common_digits
 from streamshed.columnar.expressions.dialect import Dialect
 from streamshed.columnar.expressions.logic import both
 from streamshed.columnar.expressions.values import Datum, Mask, SureValues, array_of, numbers
@@ -154,7 +157,7 @@ def _comparable(first: ColumnNode, second: ColumnNode, dialect: Dialect) -> tupl
 def _with_common_type(operands: Sequence[ColumnNode], dialect: Dialect) -> tuple[pa.DataType, list[ColumnNode]]:
     kinds = {operand.type for operand in operands}
     if any(pa.types.is_decimal128(kind) for kind in kinds) and kinds.isdisjoint(FRACTIONS):
-        nodes = with_common_digits(operands)
+        nodes = _with_common_digits(operands)
         return nodes[0].type, nodes
     kind, nodes = in_common(operands, dialect)
     _check_comparable(kind)
@@ -203,3 +206,39 @@ def extreme(operator: str) -> Builder:
         return any_values(kind, kernel, *nodes)
 
     return build
+
+
+_MOST_DIGITS = 38
+_DIGITS = {TINYINT: 3, SMALLINT: 5, INT: 10, BIGINT: 20}
+"""Of whole numbers, as Spark counts them."""
+
+
+def _with_common_digits(nodes: Sequence[ColumnNode]) -> list[ColumnNode]:
+    """Convert decimals and whole numbers, exactly, to one decimal type.
+
+    Raises:
+        Untranslatable: It would need too many digits: Spark rounds then.
+    """
+    digits = [_digits(node) for node in nodes if not is_null(node)]
+    scale = max((after for _, after in digits), default=0)
+    if max((before for before, _ in digits), default=0) + scale > _MOST_DIGITS:
+        raise Untranslatable("decimals of so many digits are evaluated by Spark")
+    kind = pa.decimal128(_MOST_DIGITS, scale)
+    return [_as_decimal(node, kind) for node in nodes]
+
+
+def _digits(node: ColumnNode) -> tuple[int, int]:
+    """How many digits a number has before and after the point."""
+    if node.type in INTEGERS:
+        return _DIGITS[node.type], 0
+    if pa.types.is_decimal128(node.type):
+        return node.type.precision - node.type.scale, max(0, node.type.scale)
+    raise Untranslatable(f"{type_name(node.type)} beside a decimal is evaluated by Spark")
+
+
+def _as_decimal(node: ColumnNode, kind: pa.DataType) -> ColumnNode:
+    if is_null(node):
+        return constant(pa.scalar(None, kind))
+    if node.constant is not None:
+        return constant(pa.scalar(node.constant.as_py(), kind))
+    return strict(kind, lambda datum: SureValues(pc.cast(datum, kind)), node)

@@ -69,8 +69,6 @@ JOIN_POLICIES: tuple[JoinPolicy, ...] = (
 )
 """The paper's baseline, then each step of it on top of the one before, then ours."""
 
-DEFAULT_JOIN_POLICY = "greedy"
-
 
 def join_policy_named(name: str) -> JoinPolicy:
     """Return a policy by its name.

@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streamshed.joins.choose.expected_comparisons import ExpectedComparisons
-from streamshed.joins.choose.policies import SAMPLING, JoinPolicy, plan_within
-from streamshed.joins.choose.selection import CellWork, Prices
+from streamshed.joins.choose.policies import SAMPLING
+from streamshed.joins.choose.selection import Prices
 from streamshed.joins.match.fragments import WHOLE, Fragments
 from streamshed.joins.model.arrays import Floats
 from streamshed.joins.partition.join_result import JoinResult, RowsBySide
-from streamshed.joins.windows.plan import JoinPlan
-from streamshed.joins.windows.yields import Yields
 
 HALF_LIFE_MICRO_BATCHES = 20.0
 """After which what a micro-batch took counts half as much."""
@@ -183,26 +180,3 @@ class TimeBudget:
         """What is left for comparisons, a tenth at least: prices of what is never done would never be put right."""
         overhead = self.learned.overhead_seconds(rows=self.rows, reads=0)
         return max(_LEAST_SHARE * self.seconds, self.seconds - overhead)
-
-
-def plan_within_seconds(
-    policy: JoinPolicy,
-    expected: ExpectedComparisons,
-    yields: Yields,
-    budget: TimeBudget,
-    *,
-    plan: JoinPlan,
-    sampling: float = SAMPLING,
-) -> JoinPlan:
-    """Return a plan that is expected to take no longer than some seconds, learning included.
-
-    Args:
-        policy: How to choose.
-        expected: What comparing over all lags would take.
-        yields: What comparisons yield.
-        budget: What the micro-batch may take.
-        plan: Where everything else of the plan comes from.
-        sampling: γ.
-    """
-    work = CellWork(expected=expected, yields=yields, prices=budget.learned.prices)
-    return plan_within(policy, work, budget.seconds_to_compare, plan=plan, sampling=sampling)

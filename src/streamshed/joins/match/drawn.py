@@ -26,16 +26,6 @@ STEPS_PER_DECADE = 32
 _LEVEL, _CODE, _BYTE = 8, 16, 0xFF
 
 
-def drawn_column(levels: Ints, cohorts: Ints) -> pa.Array:
-    """Return the column `DRAWN` of rows that are about to be drawn.
-
-    Args:
-        levels: The code of the smallest rate that each passes.
-        cohorts: Of each, from 0 to `COHORTS` − 1.
-    """
-    return pa.array((levels << _LEVEL) | cohorts, pa.int32())
-
-
 @dataclass(frozen=True)
 class Drawn:
     """What the column `DRAWN` says of rows.
@@ -44,7 +34,7 @@ class Drawn:
         packed: Its numbers.
 
     Example:
-        >>> drawn = Drawn.of(pa.table({DRAWN: drawn_column(np.array([40, 9]), np.array([3, 15]))}))
+        >>> drawn = Drawn.of(pa.table({DRAWN: [(40 << 8) + 3, (9 << 8) + 15]}))
         >>> drawn.passing(32).tolist(), drawn.cohorts.tolist()
         ([True, False], [3, 15])
         >>> drawn.at(16).codes(8).tolist(), drawn.at(16).codes(32).tolist()

@@ -91,8 +91,6 @@ class StateCounts:
         held: The rows that they hold.
         bytes: How large they are.
         released: Rows that left early, for memory.
-        released_bytes: How large they were.
-        expired_rows: Rows that nothing can join any more.
     """
 
     basic_windows_read: int
@@ -100,8 +98,6 @@ class StateCounts:
     held: RowsBySide
     bytes: int
     released: RowsBySide
-    released_bytes: int
-    expired_rows: int
 
     @property
     def rows(self) -> int:

@@ -115,7 +115,7 @@ class JoinPartition:
         new = self._prepared(left, right, plan.watermark_microseconds)
         admitted = self._admitted(new, plan)
         state = WindowState(self._windows, self._store, self._specification.columns)
-        expired = state.expire(plan.watermark_microseconds)
+        state.expire(plan.watermark_microseconds)
         if plan.basic_multiple is not None:
             state.recut(plan.basic_multiple)
         probe = Probe(self._specification, self._kernel, plan, admitted, state)
@@ -136,7 +136,7 @@ class JoinPartition:
             cells=probe.counter.counts(),
             left_counts=counts[Side.LEFT],
             right_counts=counts[Side.RIGHT],
-            state=_state_counts(state.directory, freed, basic_windows_read=read, expired_rows=expired.rows),
+            state=_state_counts(state.directory, freed, basic_windows_read=read),
             forgotten=ForgottenCounts(
                 comparisons=missed,
                 held=RowsBySide.of(state.forgotten),
@@ -198,15 +198,13 @@ class JoinPartition:
         return freed
 
 
-def _state_counts(directory: Directory, freed: Directory, *, basic_windows_read: int, expired_rows: int) -> StateCounts:
+def _state_counts(directory: Directory, freed: Directory, *, basic_windows_read: int) -> StateCounts:
     return StateCounts(
         basic_windows_read=basic_windows_read,
         basic_windows=len(directory.entries),
         held=RowsBySide.of(directory),
         bytes=directory.bytes,
         released=RowsBySide.of(freed),
-        released_bytes=freed.bytes,
-        expired_rows=expired_rows,
     )
 
 

@@ -24,7 +24,7 @@ from streamshed.joins.windows.window_state import WindowState
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TimedPairs:
     """Pairs that join.
 
     Args:
@@ -84,15 +84,15 @@ class Probe:
             self._groups[side] = [one._replace(places=before + one.places) for one in groups[side]]
             self._scales[side] = self._scale(side, old), self._scale(side, [rows])
 
-    def pairs(self) -> Found:
+    def pairs(self) -> TimedPairs:
         """Return the pairs that join, by their places in `rows`; to be asked once."""
         products = list(self._products())
-        return Found(
+        return TimedPairs(
             concatenated([product.places for product in products]),
             concatenated([product.times for product in products]),
         )
 
-    def _products(self) -> Iterator[Found]:
+    def _products(self) -> Iterator[TimedPairs]:
         """New rows with stored ones, and of two new rows the later one with the earlier."""
         (old_left, new_left), (old_right, new_right) = self._scales[Side.LEFT], self._scales[Side.RIGHT]
         for group in self._groups[Side.LEFT]:
@@ -107,11 +107,11 @@ class Probe:
         side_cells = self._windows.cells_of_side(side)
         return tuple(cell for cell in group.cells if cell in side_cells)
 
-    def _product(self, left: _Group, right: _Group, cells: Sequence[int], scale: float) -> Found:
+    def _product(self, left: _Group, right: _Group, cells: Sequence[int], scale: float) -> TimedPairs:
         mine, theirs = NO_PAIRS
         if cells and len(left.rows) and len(right.rows):
             mine, theirs = self._kernel(left.rows, right.rows, self._lags(cells))
-        pairs = Found((left.places[mine], right.places[theirs]), (left.rows.times[mine], right.rows.times[theirs]))
+        pairs = TimedPairs((left.places[mine], right.places[theirs]), (left.rows.times[mine], right.rows.times[theirs]))
         lags = pairs.times[1] - pairs.times[0]
         weights = self._weights(pairs.places)
         self.counter.add(left.rows.times, right.rows.times, cells, lags, weights, scale=scale)

@@ -68,12 +68,12 @@ class WindowState:
         """Return all stored rows of a side, basic window by basic window, in order of time."""
         return [self._rows(one) for one in self.directory.of(side)]
 
-    def expire(self, watermark_microseconds: int | None) -> Directory:
-        """Forget the basic windows that nothing can join any more; return what they were."""
+    def expire(self, watermark_microseconds: int | None) -> None:
+        """Forget the basic windows that nothing can join any more."""
         if watermark_microseconds is None:
-            return Directory()
+            return
         self.forgotten = self.forgotten.without(self.forgotten.expired(self._windows, watermark_microseconds))
-        return self.remove(self.directory.expired(self._windows, watermark_microseconds))
+        self.remove(self.directory.expired(self._windows, watermark_microseconds))
 
     def remove(self, gone: Sequence[Stored]) -> Directory:
         """Forget basic windows; return what they were."""

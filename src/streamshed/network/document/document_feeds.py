@@ -5,42 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from streamshed.network.document.document_values import mapping_at, path_in, text_at
+from streamshed.network.document.document_values import mapping_at
+from streamshed.network.document.section import Field, Section
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.feed import Feed, feed_problems
 from streamshed.network.words.document_problem import Place
-from streamshed.network.words.schema_forms import Schema, flag, mapping, path, text
+from streamshed.network.words.schema_forms import flag, path, text
 
-FEED: Schema = mapping(
+FEED = Section(
     "The stream of another network that a query for rows is, and where that network tells what it needs.",
     {
-        "needs": path("The file that the other network publishes, its `publish_needs`.", "out/needs.json"),
+        "needs": Field(
+            path("The file that the other network publishes, its `publish_needs`.", "out/needs.json"), is_path=True
+        ),
         "stream": text("What the other network calls the stream.", examples=["alerts"]),
         "same_time": flag(
             "Whether that stream's event time is that of the rows here; then rows of windows that are dropped there"
             " are not delivered."
         ),
     },
-    "needs",
-    "stream",
+    ("needs", "stream"),
 )
 
 
-def read_feeds(body: Mapping[str, object], folder: Path) -> tuple[Feed, ...]:
+def read_feeds(place: Place, body: Mapping[str, object], folder: Path) -> tuple[Feed, ...]:
     """Read `feeds`, without those of a wrong shape.
 
     Args:
+        place: Where they stand.
         body: What the document says of them, by query.
         folder: Where relative paths begin.
     """
-    feeds = []
-    for query in body:
-        feed_body = mapping_at(body, query)
-        needs, stream = text_at(feed_body, "needs"), text_at(feed_body, "stream")
-        if needs is not None and stream is not None:
-            same_time = feed_body.get("same_time") is True
-            feeds.append(Feed(query=query, needs=path_in(folder, needs), stream=stream, same_time=same_time))
-    return tuple(feeds)
+    values = {query: FEED.read(place.at(query), mapping_at(body, query), folder) for query in body}
+    return tuple(Feed(query=query, **feed) for query, feed in values.items() if feed is not None)
 
 
 def check_feeds(place: Place, feeds: Sequence[Feed], network: QueryNetwork) -> bool:
@@ -51,6 +48,6 @@ def check_feeds(place: Place, feeds: Sequence[Feed], network: QueryNetwork) -> b
     return not any(problems.values())
 
 
-def written_feeds(feeds: Sequence[Feed]) -> dict[str, dict[str, str | bool]]:
+def written_feeds(feeds: Sequence[Feed]) -> dict[str, dict[str, object]]:
     """Write feeds as a document has them."""
-    return {feed.query: {"needs": feed.needs, "stream": feed.stream, "same_time": feed.same_time} for feed in feeds}
+    return {feed.query: FEED.written(feed) for feed in feeds}

@@ -7,13 +7,13 @@ from functools import partial
 from streamshed.network.document.document_lookups import key_pairs
 from streamshed.network.document.document_sql import SqlReader
 from streamshed.network.document.document_values import (
-    byte_size_at,
     duration_at,
     is_given,
     mapping_at,
     text_at,
     texts_at,
 )
+from streamshed.network.document.schema_operators import SHEDDING
 from streamshed.network.model.join import default_basic_microseconds, stream_of
 from streamshed.network.model.join_problems import (
     basic_window_problems,
@@ -30,14 +30,10 @@ from streamshed.network.model.node import Node
 from streamshed.network.model.stream import Identity, IdentityKind, Stream
 from streamshed.network.terms.join_condition import EqualColumns, JoinCondition, inner_product, overlap, pairs_where
 from streamshed.network.terms.join_shedding import (
-    DEFAULT_JOIN_POLICY_NAME,
-    DEFAULT_SAMPLING,
-    JOIN_SIDES,
     JoinMode,
     JoinShedding,
-    setting_problems,
 )
-from streamshed.network.words.document_problem import Place
+from streamshed.network.words.document_problem import Place, problems_of
 from streamshed.network.words.duration import parse_duration
 from streamshed.network.words.names import name_problem
 
@@ -178,18 +174,12 @@ def _read_windows(place: Place, body: Mapping[str, object]) -> tuple[int, int] |
 
 
 def _read_shedding(place: Place, body: Mapping[str, object], sql: SqlReader) -> JoinShedding | None:
-    written, sampling = text_at(body, "weight"), body.get("sampling", DEFAULT_SAMPLING)
-    settings = {
-        "policy": text_at(body, "policy") or DEFAULT_JOIN_POLICY_NAME,
-        "mode": text_at(body, "mode") or JoinMode.SUBSET,
-        "weight": None if written is None else sql.expression(place.at("weight"), written),
-        "memory_bytes": byte_size_at(place, body, "memory"),
-        "sampling": sampling if isinstance(sampling, int | float) else DEFAULT_SAMPLING,
-        "sampled_side": text_at(body, "sampled_side") or JOIN_SIDES[0],
-    }
-    problems = [*setting_problems(**settings)]  # type: ignore[arg-type]
+    written = text_at(body, "weight")
+    weight = None if written is None else sql.expression(place.at("weight"), written)
+    settings = partial(JoinShedding, **SHEDDING.values(place, body) | {"weight": weight})
+    problems = problems_of(settings)
     place.report_parts(body, problems)
-    return None if problems else JoinShedding(**settings)  # type: ignore[arg-type]
+    return None if problems else settings()
 
 
 def _read_prefixes(place: Place, body: Mapping[str, object], left: Node, right: Node) -> tuple[str, str] | None:

@@ -4,11 +4,12 @@ import os.path
 from collections.abc import Mapping
 from pathlib import Path
 
-from streamshed.network.document.document_values import is_given, options_of, path_in, text_at
+from streamshed.network.document.document_values import is_given, mapping_at, path_in, text_at
 from streamshed.network.model.relation import Relation, relation, relation_format
 from streamshed.network.model.relation_options import check_options
 from streamshed.network.words.columns import parse_schema
 from streamshed.network.words.document_problem import Place, problems_of
+from streamshed.network.words.given import given_options
 from streamshed.network.words.names import name_problem
 
 
@@ -45,7 +46,7 @@ def read_relation(place: Place, name: str, body: Mapping[str, object], folder: P
     kind = place.at("path").attempt(written, lambda: relation_format(path, format_name))
     if kind is None:
         return None
-    options, reported = dict(options_of(body)), place.findings.count
+    options, reported = dict(given_options(mapping_at(body, "options"))), place.findings.count
     place.at("options").report_all(body.get("options"), problems_of(lambda: check_options(kind, options)))
     if place.findings.count > reported:
         return None

@@ -9,8 +9,9 @@ from typing import Any
 
 from streamshed.network.document.document_elastic import read_elastic, written_elastic
 from streamshed.network.document.document_feeds import read_feeds, written_feeds
-from streamshed.network.document.document_values import mapping_at, path_in, text_at, texts_of
-from streamshed.network.document.schema_streams import OPTIONS_OF_KAFKA, options
+from streamshed.network.document.document_values import mapping_at, path_in
+from streamshed.network.document.schema_streams import OPTIONS_OF_KAFKA, SERVERS
+from streamshed.network.document.section import Field, Section
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.run.prediction_settings import (
     DEFAULT_PREDICTION_METHOD,
@@ -20,6 +21,7 @@ from streamshed.network.run.prediction_settings import (
 from streamshed.network.run.run_settings import (
     CONSOLE,
     DELTA,
+    ICEBERG,
     KAFKA,
     MEMORY,
     PARQUET,
@@ -29,8 +31,7 @@ from streamshed.network.run.run_settings import (
 )
 from streamshed.network.run.setting import Setting, settings_of
 from streamshed.network.words.document_problem import Place, problems_of
-from streamshed.network.words.given import given_options
-from streamshed.network.words.schema_forms import Schema, choice, mapping, path, text
+from streamshed.network.words.schema_forms import Schema, choice, mapping, names, path, text
 
 _SETTINGS = settings_of(RunSettings)
 
@@ -42,60 +43,89 @@ PRIOR: Schema = mapping(
     "What micro-batches and rows are believed to cost until that was measured.",
     {name: one.schema for name, one in settings_of(LoadPrior).items()},
 )
-PREDICTIONS: Schema = mapping(
+PREDICTIONS = Section(
     "Where it is written what dropped windows would have been answered, as soon as later ones are.",
     {
-        "parquet": path("The folder of predictions, as Parquet, apart from that of answers.", "out/predictions"),
+        "parquet": Field(
+            path("The folder of predictions, as Parquet, apart from that of answers.", "out/predictions"),
+            "path",
+            is_path=True,
+        ),
         "method": choice(
             "`local`: a line between the answers next to a gap; `linear`: one through several nearby.",
             list(PREDICTION_METHODS),
             default=DEFAULT_PREDICTION_METHOD,
         ),
     },
-    "parquet",
+    ("parquet",),
 )
-_PARTITION_BY: Schema = {
-    "type": "array",
-    "items": {"type": "string", "minLength": 1},
-    "minItems": 1,
-    "uniqueItems": True,
-    "description": "Columns of answers, such as `[query]`, each value of which has a folder of its own.",
-    "examples": [["query"]],
-}
-SINKS: Mapping[str, Schema] = {
-    CONSOLE: {"type": "string", "const": CONSOLE, "description": "Answers are printed."},
-    PARQUET: mapping(
+_PARTITION_BY = Field(
+    names("Columns of answers, such as `[query]`, each value of which has a folder of its own.", ["query"]),
+    read=tuple,
+    write=lambda columns: list(columns) or None,
+)
+SINKS: Mapping[str, Section] = {
+    PARQUET: Section(
         "Answers are written as Parquet.",
-        {PARQUET: path("The folder.", "out/answers"), "partition_by": _PARTITION_BY},
-        PARQUET,
+        {PARQUET: Field(path("The folder.", "out/answers"), "place", is_path=True), "partition_by": _PARTITION_BY},
+        (PARQUET,),
     ),
-    DELTA: mapping(
+    DELTA: Section(
         "Each micro-batch with answers is a transaction of a table of Delta Lake.",
-        {DELTA: path("The table's folder.", "out/answers"), "partition_by": _PARTITION_BY},
-        DELTA,
+        {
+            DELTA: Field(path("The table's folder.", "out/answers"), "place", is_path=True),
+            "partition_by": _PARTITION_BY,
+        },
+        (DELTA,),
     ),
-    MEMORY: mapping("Answers are kept in memory, for tests.", {MEMORY: text("The name of the table.")}, MEMORY),
-    KAFKA: mapping(
+    MEMORY: Section(
+        "Answers are kept in memory, for tests.", {MEMORY: Field(text("The name of the table."), "place")}, (MEMORY,)
+    ),
+    KAFKA: Section(
         "Each answer is a record of a topic of a Kafka cluster.",
         {
-            KAFKA: text("The topic.", examples=["answers"]),
-            "servers": text("The cluster: `host:port,host:port`.", examples=["127.0.0.1:9092"]),
-            "options": options(OPTIONS_OF_KAFKA),
+            KAFKA: Field(text("The topic.", examples=["answers"]), "place"),
+            "servers": Field(SERVERS, "address"),
+            "options": OPTIONS_OF_KAFKA,
         },
-        KAFKA,
-        "servers",
+        (KAFKA, "servers"),
     ),
-    POSTGRES: mapping(
+    POSTGRES: Section(
         "Each answer is a row of a table of Postgres, once.",
         {
-            POSTGRES: text("The table, or `schema.table`.", examples=["answers"]),
-            "connection": text(
-                "How the server is reached, as libpq takes it, without a password. By default by PGHOST and the like.",
-                examples=["service=answers", "host=db dbname=flows user=streams"],
+            POSTGRES: Field(text("The table, or `schema.table`.", examples=["answers"]), "place"),
+            "connection": Field(
+                text(
+                    "How the server is reached, as libpq takes it, without a password. By default by PGHOST and the"
+                    " like.",
+                    examples=["service=answers", "host=db dbname=flows user=streams"],
+                ),
+                "address",
+                write=lambda connection: connection or None,
             ),
         },
-        POSTGRES,
+        (POSTGRES,),
     ),
+    ICEBERG: Section(
+        "Each micro-batch with answers is a snapshot of a table of Iceberg.",
+        {
+            ICEBERG: Field(text("The table: `namespace.table`.", examples=["live.answers"]), "place"),
+            "catalog": Field(
+                text(
+                    "The name of a catalog in the configuration of PyIceberg. By default its default.",
+                    examples=["lake"],
+                ),
+                "address",
+                write=lambda catalog: catalog or None,
+            ),
+            "partition_by": _PARTITION_BY,
+        },
+        (ICEBERG,),
+    ),
+}
+SINK_SCHEMAS: Mapping[str, Schema] = {
+    CONSOLE: {"type": "string", "const": CONSOLE, "description": "Answers are printed."},
+    **{kind: section.schema for kind, section in SINKS.items()},
 }
 
 
@@ -128,11 +158,12 @@ def _read(place: Place, setting: Setting, body: Mapping[str, Any], folder: Path)
         case "elastic":
             return read_elastic(place.at(name), mapping_at(body, name))
         case "feeds":
-            return read_feeds(mapping_at(body, name), folder)
+            return read_feeds(place.at(name), mapping_at(body, name), folder)
         case "prior":
             return LoadPrior(**value) if isinstance(value, dict) else None
         case "predictions":
-            return _predictions(mapping_at(body, name), folder)
+            values = PREDICTIONS.read(place.at(name), mapping_at(body, name), folder)
+            return None if values is None else PredictionSettings(**values)
         case "sink":
             return _sink(place.at(name), value, folder)
     if isinstance(value, list):
@@ -149,44 +180,15 @@ def _written(name: str, value: Any) -> object:
         case "prior":
             return {key: getattr(value, key) for key in settings_of(LoadPrior)}
         case "predictions":
-            return {"parquet": value.path, "method": value.method}
+            return PREDICTIONS.written(value)
         case "sink":
-            return _written_sink(value)
+            return SINKS[value.kind].said(value) if value.kind in SINKS else value.kind
     return list(value) if isinstance(value, tuple) else value
 
 
-def _written_sink(sink: SinkSettings) -> object:
-    if not sink.place:
-        return sink.kind
-    body: dict[str, object] = {sink.kind: sink.place}
-    if sink.kind == KAFKA:
-        body |= {"servers": sink.address} | ({"options": dict(sink.options)} if sink.options else {})
-    elif sink.address:
-        body["connection"] = sink.address
-    if sink.partition_by:
-        body["partition_by"] = list(sink.partition_by)
-    return body
-
-
-def _predictions(body: Mapping[str, object], folder: Path) -> PredictionSettings | None:
-    path, method = text_at(body, "parquet"), text_at(body, "method")
-    if path is None or method not in {None, *PREDICTION_METHODS}:
-        return None
-    return PredictionSettings(path_in(folder, path), method or DEFAULT_PREDICTION_METHOD)
-
-
 def _sink(place: Place, sink: object, folder: Path) -> SinkSettings:
-    partition_by = texts_of(sink, "partition_by") if isinstance(sink, Mapping) else ()
-    match sink:
-        case {"parquet": str(path)}:
-            return SinkSettings(PARQUET, path_in(folder, path), partition_by=partition_by)
-        case {"delta": str(path)}:
-            return SinkSettings(DELTA, path_in(folder, path), partition_by=partition_by)
-        case {"memory": str(name)}:
-            return SinkSettings(MEMORY, name)
-        case {"kafka": str(topic), "servers": str(servers), **rest}:
-            return SinkSettings(KAFKA, topic, servers, given_options(rest.get("options")))
-        case {"postgres": str(table), **rest}:
-            connection = str(rest.get("connection") or "")
-            return place.attempt(sink, lambda: SinkSettings(POSTGRES, table, connection)) or SinkSettings()
-    return SinkSettings()
+    kind = next((kind for kind in SINKS if isinstance(sink, Mapping) and kind in sink), None)
+    values = SINKS[kind].read(place, sink, folder) if kind and isinstance(sink, Mapping) else None
+    if kind is None or values is None:
+        return SinkSettings()
+    return place.attempt(sink, lambda: SinkSettings(kind, **values)) or SinkSettings()

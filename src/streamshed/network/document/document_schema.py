@@ -9,7 +9,7 @@ import json
 
 from streamshed.network.document.document_elastic import ELASTIC
 from streamshed.network.document.document_feeds import FEED
-from streamshed.network.document.document_run import PREDICTIONS, PRIOR, RUN, SINKS
+from streamshed.network.document.document_run import PREDICTIONS, PRIOR, RUN, SINK_SCHEMAS
 from streamshed.network.document.schema_operators import (
     AGGREGATE,
     APPLY,
@@ -21,7 +21,7 @@ from streamshed.network.document.schema_operators import (
     SEMIJOIN,
     WINDOW,
 )
-from streamshed.network.document.schema_streams import DELTA, FOLDER, KAFKA, RATE, RELATION, STREAM, parse
+from streamshed.network.document.schema_streams import DELTA, FOLDER, KAFKA, PARSE, RATE, RELATION, STREAM
 from streamshed.network.words.schema_forms import (
     Schema,
     by_name,
@@ -82,12 +82,11 @@ DOCUMENT_SCHEMA: Schema = {
     "then": {"required": ["streams", "queries"]},
     "$defs": {
         "stream": STREAM,
-        "folder": FOLDER,
-        "delta": DELTA,
-        "kafka": KAFKA,
+        "folder": FOLDER.schema,
+        "delta": DELTA.schema,
+        "kafka": KAFKA.schema,
         "rate": RATE,
-        "parse_json": parse("json", "a JSON object"),
-        "parse_csv": parse("csv", "a line of CSV"),
+        **{f"parse_{kind}": section.schema for kind, section in PARSE.items()},
         "relation": RELATION,
         "operator": _OPERATOR,
         "filter": FILTER,
@@ -102,8 +101,8 @@ DOCUMENT_SCHEMA: Schema = {
         "run": RUN,
         "prior": PRIOR,
         "elastic": ELASTIC,
-        "feed": FEED,
-        "predictions": PREDICTIONS,
-        **{f"{kind}_sink": schema for kind, schema in SINKS.items()},
+        "feed": FEED.schema,
+        "predictions": PREDICTIONS.schema,
+        **{f"{kind}_sink": schema for kind, schema in SINK_SCHEMAS.items()},
     },
 }

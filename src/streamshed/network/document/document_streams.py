@@ -11,18 +11,15 @@ from streamshed.network.document.document_values import (
     is_given,
     length_at,
     mapping_at,
-    options_of,
-    path_in,
     text_at,
-    texts_of,
 )
+from streamshed.network.document.schema_streams import PARSE, SOURCES
 from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.identity import Identity, IdentityKind, row_identity
-from streamshed.network.model.kafka_source import LATEST, KafkaSource, written_start
-from streamshed.network.model.sources import FileFormat, FolderSource, OutsideSource, RateSource
+from streamshed.network.model.sources import OutsideSource, RateSource
 from streamshed.network.model.stream import Stream, default_clock, stream_name_problems
 from streamshed.network.terms.parsing import Parse, TextFormat
-from streamshed.network.words.columns import Column, declared_name, parse_schema
+from streamshed.network.words.columns import Column, declared_name
 from streamshed.network.words.document_problem import Place, problems_of
 from streamshed.network.words.names import is_reserved, name_problem
 
@@ -82,68 +79,14 @@ def _read_source(place: Place, body: Mapping[str, object], folder: Path) -> Outs
     rows_per_second = mapping_at(body, "rate").get("rows_per_second")
     if isinstance(rows_per_second, int | float):
         return RateSource(int(rows_per_second))
-    if is_given(place, body, "kafka"):
-        return _read_topics(place, body)
-    if is_given(place, body, "delta"):
-        return _read_table(place, body, folder)
-    path, schema, limit = (
-        text_at(body, "folder"),
-        text_at(body, "schema"),
-        body.get("max_files_per_micro_batch"),
-    )
-    if path is None or any(place.at(key).is_unusable for key in ("format", "schema")):
+    if any(place.at(key).is_unusable for key in ("format", "schema")):
         return None
-    if schema is not None and place.at("schema").attempt(schema, lambda: parse_schema(schema)) is None:
-        return None
-    return place.attempt(
-        path,
-        lambda: FolderSource(
-            path_in(folder, path),
-            FileFormat(text_at(body, "format") or FileFormat.PARQUET),
-            schema,
-            options_of(body),
-            int(limit) if isinstance(limit, int | float) else None,
-        ),
-    )
-
-
-def _read_table(place: Place, body: Mapping[str, object], folder: Path) -> DeltaSource | None:
-    path, schema, limit = text_at(body, "delta"), text_at(body, "schema"), body.get("max_files_per_micro_batch")
-    if path is None or any(place.at(key).is_unusable for key in body):
-        return None
-    if schema is not None and place.at("schema").attempt(schema, lambda: parse_schema(schema)) is None:
-        return None
-    source = partial(
-        DeltaSource,
-        path_in(folder, path),
-        schema,
-        int(limit) if isinstance(limit, int | float) else None,
-        options_of(body),
-    )
-    problems = problems_of(source)
-    place.report_parts(body, problems)
-    return None if problems else source()
-
-
-def _read_topics(place: Place, body: Mapping[str, object]) -> KafkaSource | None:
-    topics, servers = texts_of(body, "kafka"), text_at(body, "servers")
-    start, limit = body.get("start", LATEST), body.get("max_rows_per_micro_batch")
-    if not topics or servers is None or any(place.at(key).is_unusable for key in body):
-        return None
-    source = partial(
-        KafkaSource,
-        topics,
-        servers,
-        is_pattern=body.get("pattern") is True,
-        start=written_start(start),
-        headers=body.get("headers") is True,
-        prefix=text_at(body, "prefix") or "",
-        max_rows_per_micro_batch=int(limit) if isinstance(limit, int | float) else None,
-        options=options_of(body),
-    )
-    problems = problems_of(source)
-    place.report_parts(body, problems)
-    return None if problems else source()
+    for kind, section in SOURCES.items():
+        if is_given(place, body, section.required[0]) and (values := section.read(place, body, folder)) is not None:
+            problems = problems_of(partial(kind, **values))
+            place.report_parts(body, problems, body[section.required[0]])
+            return None if problems else kind(**values)
+    return None
 
 
 def _columns(place: Place, body: Mapping[str, object], source: OutsideSource) -> tuple[Column, ...] | None:
@@ -153,13 +96,9 @@ def _columns(place: Place, body: Mapping[str, object], source: OutsideSource) ->
 
 
 def _read_parse(place: Place, body: Mapping[str, object]) -> Parse | None:
-    schema = text_at(body, "schema")
-    columns = None if schema is None else place.at("schema").attempt(schema, lambda: parse_schema(schema))
-    for text_format in TextFormat:
-        column = text_at(body, text_format)
-        if column is not None and columns is not None:
-            return Parse(text_format, column, columns, options_of(body))
-    return None
+    text_format = next((kind for kind in PARSE if is_given(place, body, kind)), None)
+    values = None if text_format is None else PARSE[text_format].read(place, body)
+    return None if text_format is None or values is None else Parse(text_format, **values)
 
 
 def _read_identity(place: Place, declared: object, source: OutsideSource, columns: tuple[Column, ...]) -> Identity:

@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from streamshed.network.words.byte_size import parse_byte_size
 from streamshed.network.words.document_problem import Place
 from streamshed.network.words.duration import parse_duration
-from streamshed.network.words.given import given_options
 from streamshed.network.words.local_path import local_path
 from streamshed.network.words.numbering import parse_window_length
 from streamshed.network.words.schema_forms import Schema
@@ -33,17 +31,6 @@ def texts_at(body: Mapping[str, object], key: str) -> dict[int, str]:
     return {index: item for index, item in enumerate(items) if isinstance(item, str)}
 
 
-def texts_of(body: Mapping[str, object], key: str) -> tuple[str, ...]:
-    """The text under a key, or the texts of a list there; none where there is neither.
-
-    Example:
-        >>> texts_of({"kafka": "packets"}, "kafka"), texts_of({"kafka": ["packets", "flows"]}, "kafka")
-        (('packets',), ('packets', 'flows'))
-    """
-    text = text_at(body, key)
-    return tuple(texts_at(body, key).values()) if text is None else (text,)
-
-
 def is_given(place: Place, body: Mapping[str, object], key: str) -> bool:
     """Whether the document says something under a key, be it right or wrong."""
     return key in body or place.at(key).is_unusable
@@ -53,12 +40,6 @@ def duration_at(place: Place, body: Mapping[str, object], key: str) -> int | Non
     """The microseconds of the duration under a key; None where there is none, or none that can be read."""
     text = text_at(body, key)
     return None if text is None else place.at(key).attempt(text, lambda: parse_duration(text))
-
-
-def byte_size_at(place: Place, body: Mapping[str, object], key: str) -> int | None:
-    """The bytes of the size under a key; None where there is none, or none that can be read."""
-    text = text_at(body, key)
-    return None if text is None else place.at(key).attempt(text, lambda: parse_byte_size(text))
 
 
 def length_at(
@@ -78,16 +59,6 @@ def length_at(
         return None
     kind = isinstance(length, int) if is_numbered is None else is_numbered
     return place.at(key).attempt(length, lambda: parse_window_length(length, is_numbered=kind, is_by_count=is_by_count))
-
-
-def options_of(body: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Spark's options, as the texts that Spark takes, sorted by name.
-
-    Example:
-        >>> options_of({"options": {"sep": ";", "header": True, "maxColumns": 9}})
-        (('header', 'true'), ('maxColumns', '9'), ('sep', ';'))
-    """
-    return given_options(mapping_at(body, "options"))
 
 
 def said(values: Mapping[str, Any], schema: Schema, **defaults: object) -> dict[str, Any]:

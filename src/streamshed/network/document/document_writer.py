@@ -1,6 +1,5 @@
 """Writing a network as a YAML document, or as SQL, that loads to an equal one."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
@@ -10,19 +9,19 @@ from streamshed.network.document.document_run import written_run
 from streamshed.network.document.document_schema import DOCUMENT_SCHEMA, DOCUMENT_VERSION
 from streamshed.network.document.document_values import said
 from streamshed.network.document.document_written_joins import join_body, unwritable_join
+from streamshed.network.document.schema_operators import GOALS
+from streamshed.network.document.schema_streams import PARSE, SOURCES
 from streamshed.network.document.yaml_text import write_yaml
-from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.grouping import Aggregate, GroupKey
 from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.join_source import JoinSource
-from streamshed.network.model.kafka_source import EARLIEST, LATEST, KafkaSource
 from streamshed.network.model.lookup import Lookup, LookupKind
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.node import Node
 from streamshed.network.model.operators import Apply, Filter, Map
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation
-from streamshed.network.model.sources import FolderSource, RateSource
+from streamshed.network.model.sources import RateSource
 from streamshed.network.model.stream import Source, Stream, default_clock
 from streamshed.network.run.run_settings import RunSettings
 from streamshed.network.sql.expression import parse_expression, quoted
@@ -129,7 +128,7 @@ def _unwritable(network: QueryNetwork) -> Iterable[str]:
     for stream in network.all_streams:
         if stream.joined is not None:
             yield from unwritable_join(stream.name, stream.joined)
-        elif not isinstance(stream.source, FolderSource | DeltaSource | KafkaSource | RateSource):
+        elif type(stream.source) not in {*SOURCES, RateSource}:
             says = "only folders, tables, topics of Kafka and rate sources can be written"
             yield f'stream "{stream.name}" is over a DataFrame: {says}'
     for relation in network.relations:
@@ -167,9 +166,7 @@ def _node_names(network: QueryNetwork) -> dict[Node, str]:
 def _stream(stream: Stream) -> _Body:
     body: _Body = {"source": _source(stream.source)}
     if stream.parse is not None:
-        parse = stream.parse
-        parsed = {str(parse.format): parse.column, "schema": format_schema(parse.schema)}
-        body["parse"] = said(parsed | {"options": dict(parse.options)}, _DEFINED[f"parse_{parse.format}"])
+        body["parse"] = PARSE[stream.parse.format].said(stream.parse)
     body["number" if stream.is_numbered else "time"] = stream.time
     if stream.watermark_microseconds:
         body["watermark"] = _length(stream.watermark_microseconds, is_numbered=stream.is_numbered)
@@ -189,32 +186,9 @@ def _length(microseconds: int, *, is_numbered: bool) -> str | int:
 
 
 def _source(source: Source) -> _Body:
-    match source:
-        case FolderSource(path, file_format, schema, options, limit):
-            body = {"folder": path, "format": str(file_format), "schema": schema, "options": dict(options)}
-            return said(body | {"max_files_per_micro_batch": limit}, _DEFINED["folder"])
-        case DeltaSource(path, schema, limit, options):
-            body = {"delta": path, "schema": schema, "options": dict(options)}
-            return said(body | {"max_files_per_micro_batch": limit}, _DEFINED["delta"])
-        case KafkaSource():
-            return _topics(source)
-        case RateSource(rows_per_second):
-            return {"rate": {"rows_per_second": rows_per_second}}
-    raise InvalidNetworkError(f"only folders, tables, topics of Kafka and rate sources can be written, got {source!r}")
-
-
-def _topics(source: KafkaSource) -> _Body:
-    body = {
-        "kafka": source.topics[0] if len(source.topics) == 1 else list(source.topics),
-        "servers": source.servers,
-        "pattern": source.is_pattern,
-        "start": source.start if source.start in {EARLIEST, LATEST} else json.loads(source.start),
-        "headers": source.headers,
-        "prefix": source.prefix or None,
-        "max_rows_per_micro_batch": source.max_rows_per_micro_batch,
-        "options": dict(source.options),
-    }
-    return said(body, _DEFINED["kafka"])
+    if isinstance(source, RateSource):
+        return {"rate": {"rows_per_second": source.rows_per_second}}
+    return SOURCES[type(source)].said(source)
 
 
 def _identity(identity: Identity) -> str | list[str]:
@@ -258,16 +232,7 @@ def _query(query: Query, names: Mapping[Node, str]) -> _Body:
     body: _Body = {"from": names[query.rows]}
     if query.aggregate is not None:
         body |= _aggregate(query.aggregate)
-    goals = {
-        "weight": query.weight,
-        "priority": query.priority,
-        "mode": str(query.mode),
-        "gaps_by": str(query.gaps_by),
-        "max_error": None if query.max_error is None else str(query.max_error),
-        "max_gap": None if query.max_gap is None else query.max_gap.written(),
-        "latency": query.latency,
-    }
-    return said(body | goals, _DEFINED["query"])
+    return said(body | GOALS.written(query), _DEFINED["query"])
 
 
 def _aggregate(aggregate: Aggregate) -> _Body:

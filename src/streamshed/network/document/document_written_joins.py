@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
 from streamshed.network.document.document_values import said
-from streamshed.network.document.schema_operators import JOIN
+from streamshed.network.document.schema_operators import JOIN, SHEDDING
 from streamshed.network.model.join_source import JoinSource, default_prefix
 from streamshed.network.model.node import Node
 from streamshed.network.terms.join_condition import (
@@ -14,8 +14,6 @@ from streamshed.network.terms.join_condition import (
     PairFunction,
     WeightedItems,
 )
-from streamshed.network.terms.join_shedding import JoinShedding
-from streamshed.network.words.byte_size import format_byte_size
 from streamshed.network.words.duration import format_duration
 
 
@@ -53,7 +51,7 @@ def join_body(join: JoinSource, names: Mapping[Node, str]) -> dict[str, Any]:
         "time": join.time,
     }
     prefixes = [default_prefix(join.left), default_prefix(join.right)]
-    return said(body | _shedding(join.shedding), JOIN, prefixes=prefixes)
+    return said(body | SHEDDING.written(join.shedding), JOIN, prefixes=prefixes)
 
 
 def _condition(condition: JoinCondition) -> dict[str, Any]:
@@ -74,14 +72,3 @@ def _condition(condition: JoinCondition) -> dict[str, Any]:
 def _sets(left: str, right: str, at_least: float) -> dict[str, Any]:
     same = {} if left == right else {"right": right}
     return {"left": left, **same, "at_least": at_least}
-
-
-def _shedding(shedding: JoinShedding) -> dict[str, Any]:
-    return {
-        "mode": str(shedding.mode),
-        "policy": shedding.policy,
-        "weight": None if shedding.weight is None else shedding.weight.text,
-        "memory": None if shedding.memory_bytes is None else format_byte_size(shedding.memory_bytes),
-        "sampling": shedding.sampling,
-        "sampled_side": shedding.sampled_side,
-    }

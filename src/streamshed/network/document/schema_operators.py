@@ -1,5 +1,10 @@
 """Operators and queries in the network document, as JSON Schema."""
 
+from streamshed.errors import InvalidNetworkError
+from streamshed.network.document.section import Field, Section, checked
+from streamshed.network.model.query import AnswerMode
+from streamshed.network.terms.gap import GapsBy, GapTolerance, gap_tolerance
+from streamshed.network.terms.goal import error_goal
 from streamshed.network.terms.join_shedding import (
     DEFAULT_JOIN_POLICY_NAME,
     DEFAULT_SAMPLING,
@@ -7,6 +12,9 @@ from streamshed.network.terms.join_shedding import (
     JOIN_SIDES,
     JoinMode,
 )
+from streamshed.network.words.byte_size import format_byte_size, parse_byte_size
+from streamshed.network.words.duration import parse_duration
+from streamshed.network.words.given import is_finite
 from streamshed.network.words.schema_forms import (
     Schema,
     by_name,
@@ -22,6 +30,13 @@ from streamshed.network.words.schema_forms import (
     text,
     whole_number,
 )
+
+
+def _finite(weight: float) -> float:
+    if not is_finite(weight):
+        raise InvalidNetworkError("expected a finite number")
+    return weight
+
 
 FROM = text("The stream or operator whose rows come in.", examples=["packets"])
 _ON = {
@@ -115,6 +130,51 @@ def _sets(description: str, of: str, at_least: Schema) -> Schema:
     )
 
 
+SHEDDING = Section(
+    "How a join is shed under overload.",
+    {
+        "mode": choice(
+            "Its results under overload: `subset` (some, each one right), `exact` (all: never shed) or `sample`"
+            " (those of a share of the rows of one side, drawn by chance: estimates with bounds).",
+            list(JoinMode),
+            default=str(JoinMode.SUBSET),
+        ),
+        "policy": choice(
+            "In mode `subset`, how comparisons are chosen.",
+            list(JOIN_POLICY_NAMES),
+            default=DEFAULT_JOIN_POLICY_NAME,
+        ),
+        "weight": Field(
+            sql(
+                "In mode `subset`, what a result is worth, over the columns of pairs. By default all alike.",
+                "alerts_severity",
+            ),
+            write=str,
+        ),
+        "memory": Field(
+            text(
+                "In mode `subset`, how much both windows may take before rows that promise least are forgotten. By"
+                " default no limit.",
+                title="size",
+                examples=["512 MB"],
+            ),
+            "memory_bytes",
+            parse_byte_size,
+            format_byte_size,
+        ),
+        "sampling": number(
+            "γ: the share of the comparisons under overload that is spent on learning where results are.",
+            exclusiveMinimum=0,
+            maximum=1,
+            default=DEFAULT_SAMPLING,
+        ),
+        "sampled_side": choice(
+            "In mode `sample`, whose rows are drawn; errors are least where no row of that side has many results.",
+            list(JOIN_SIDES),
+            default=JOIN_SIDES[0],
+        ),
+    },
+)
 JOIN = mapping(
     "Pairs of rows of two streams that are near in time and meet a condition: one of `on`, `overlap`, `inner_product` "
     "and `pairs_where`. They are a stream with the operator's name and the columns of both sides, such as "
@@ -160,38 +220,7 @@ JOIN = mapping(
             "examples": [["left_", "right_"]],
         },
         "time": text("The column of a pair's time, the later of the two.", default="time"),
-        "mode": choice(
-            "Its results under overload: `subset` (some, each one right), `exact` (all: never shed) or `sample` (those "
-            "of a share of the rows of one side, drawn by chance: estimates with bounds).",
-            list(JoinMode),
-            default=str(JoinMode.SUBSET),
-        ),
-        "policy": choice(
-            "In mode `subset`, how comparisons are chosen.",
-            list(JOIN_POLICY_NAMES),
-            default=DEFAULT_JOIN_POLICY_NAME,
-        ),
-        "weight": sql(
-            "In mode `subset`, what a result is worth, over the columns of pairs. By default all alike.",
-            "alerts_severity",
-        ),
-        "memory": text(
-            "In mode `subset`, how much both windows may take before rows that promise least are forgotten. By default "
-            "no limit.",
-            title="size",
-            examples=["512 MB"],
-        ),
-        "sampling": number(
-            "γ: the share of the comparisons under overload that is spent on learning where results are.",
-            exclusiveMinimum=0,
-            maximum=1,
-            default=DEFAULT_SAMPLING,
-        ),
-        "sampled_side": choice(
-            "In mode `sample`, whose rows are drawn; errors are least where no row of that side has many results.",
-            list(JOIN_SIDES),
-            default=JOIN_SIDES[0],
-        ),
+        **SHEDDING.properties,
     },
     "join",
     "from",
@@ -249,6 +278,56 @@ AGGREGATE = mapping(
     "from",
     "window",
 )
+GOALS = Section(
+    "What a query asks of its answers.",
+    {
+        "weight": Field(number("How much its error counts beside others'.", minimum=0, default=1), read=_finite),
+        "priority": Field(whole_number("Higher priorities are shed last.", default=0), read=int),
+        "mode": choice(
+            "Its answers under overload: `approximate` (every window, scaled, with bounds), `exact` (never shed) or"
+            " `subset` (exact, some windows missing).",
+            list(AnswerMode),
+            default=str(AnswerMode.APPROXIMATE),
+        ),
+        "gaps_by": choice(
+            "In mode `subset`: `window` drops a window for all groups, `group` gives each group gaps of its own.",
+            list(GapsBy),
+            default=str(GapsBy.WINDOW),
+        ),
+        "max_error": Field(
+            {
+                "type": ["string", "number"],
+                "description": "The error that approximate answers should stay within: under overload it gets the rows"
+                " that this takes before others get more than they need, as far as the load allows. 0.02 is `2 % at 95"
+                " %`.",
+                "examples": ["2 % at 95 %", 0.02],
+            },
+            read=error_goal,
+            write=str,
+        ),
+        "max_gap": Field(
+            {
+                "type": ["string", "integer"],
+                "minimum": 0,
+                "title": "whole number or duration",
+                "description": "In mode `subset`, how many windows in a row may be missing, or for how long; 0: none. "
+                "Along numbers, windows only. By default 1.",
+                "examples": [5, "10 minutes"],
+            },
+            read=gap_tolerance,
+            write=GapTolerance.written,
+        ),
+        "latency": Field(
+            duration(
+                "The goal from a row's arrival to its answer, longer than the trigger. Queries whose streams have the"
+                " same `clock` are answered by the same micro-batches: the least of their goals holds for all. By"
+                " default that of the run.",
+                "5 seconds",
+            ),
+            read=checked(parse_duration),
+        ),
+    },
+)
 QUERY = mapping(
     "With `window` and `aggregates`: an answer per window, group and aggregate. Without both: the rows themselves.",
     {
@@ -257,39 +336,7 @@ QUERY = mapping(
         "window": reference("window"),
         "by": _BY,
         "aggregates": _AGGREGATES,
-        "weight": number("How much its error counts beside others'.", minimum=0, default=1),
-        "priority": whole_number("Higher priorities are shed last.", default=0),
-        "mode": choice(
-            "Its answers under overload: `approximate` (every window, scaled, with bounds), `exact` (never shed) or "
-            "`subset` (exact, some windows missing).",
-            ["approximate", "exact", "subset"],
-            default="approximate",
-        ),
-        "max_error": {
-            "type": ["string", "number"],
-            "description": "The error that approximate answers should stay within: under overload it gets the rows that"
-            " this takes before others get more than they need, as far as the load allows. 0.02 is `2 % at 95 %`.",
-            "examples": ["2 % at 95 %", 0.02],
-        },
-        "max_gap": {
-            "type": ["string", "integer"],
-            "minimum": 0,
-            "title": "whole number or duration",
-            "description": "In mode `subset`, how many windows in a row may be missing, or for how long; 0: none. "
-            "Along numbers, windows only. By default 1.",
-            "examples": [5, "10 minutes"],
-        },
-        "gaps_by": choice(
-            "In mode `subset`: `window` drops a window for all groups, `group` gives each group gaps of its own.",
-            ["window", "group"],
-            default="window",
-        ),
-        "latency": duration(
-            "The goal from a row's arrival to its answer, longer than the trigger. Queries whose streams have the same"
-            " `clock` are answered by the same micro-batches: the least of their goals holds for all. By default that"
-            " of the run.",
-            "5 seconds",
-        ),
+        **GOALS.properties,
     },
     "from",
     dependentRequired={"window": ["aggregates"], "aggregates": ["window"], "by": ["window", "aggregates"]},

@@ -1,5 +1,15 @@
-"""Streams and stored relations in the network document, as JSON Schema."""
+"""Streams and stored relations in the network document: their keys, and how sources are read and written."""
 
+import json
+from collections.abc import Mapping
+
+from streamshed.network.document.section import Field, Section, checked
+from streamshed.network.model.delta_source import DeltaSource
+from streamshed.network.model.kafka_source import EARLIEST, LATEST, KafkaSource, written_start
+from streamshed.network.model.sources import FileFormat, FolderSource
+from streamshed.network.terms.parsing import TextFormat
+from streamshed.network.words.columns import format_schema, parse_schema
+from streamshed.network.words.given import given_options
 from streamshed.network.words.schema_forms import (
     Schema,
     by_name,
@@ -14,17 +24,23 @@ from streamshed.network.words.schema_forms import (
     whole_number,
 )
 
-FORMATS = ["parquet", "json", "csv", "text"]
+FORMATS = [str(kind) for kind in FileFormat]
 
 
-def options(description: str) -> Schema:
+def options(description: str) -> Field:
     """Options by name."""
-    return by_name(description, {"type": ["string", "number", "boolean"]}, default={})
+    schema = by_name(description, {"type": ["string", "number", "boolean"]}, default={})
+    return Field(schema, read=given_options, write=dict)
 
 
 def _ddl(description: str, example: str = "ts timestamp, size int") -> Schema:
     """Columns and their types."""
     return text(description, title="DDL", examples=[example])
+
+
+def _limit(description: str) -> Field:
+    """At most so many."""
+    return Field(whole_number(description, minimum=1), read=int)
 
 
 STREAM = mapping(
@@ -79,70 +95,90 @@ STREAM = mapping(
     },
     "source",
 )
-FOLDER = mapping(
+FOLDER = Section(
     "A folder of files. Each is read once, when it appears: move complete files there.",
     {
-        "folder": path("The folder.", "data/packets"),
+        "folder": Field(path("The folder.", "data/packets"), "path", is_path=True),
         "format": choice("How its files are read; `text` has one column, `value`.", FORMATS, default="parquet"),
-        "schema": _ddl("The columns. Required for `json` and `csv`. By default those of the first Parquet file."),
+        "schema": Field(
+            _ddl("The columns. Required for `json` and `csv`. By default those of the first Parquet file."),
+            read=checked(parse_schema),
+        ),
         "options": options(
             "Options of Spark's reader, such as `header: true`. A CSV header must have the schema's names in its order,"
             " unless `enforceSchema` is true."
         ),
-        "max_files_per_micro_batch": whole_number(
-            "At most so many new files per micro-batch. By default all there are.", minimum=1
-        ),
+        "max_files_per_micro_batch": _limit("At most so many new files per micro-batch. By default all there are."),
     },
-    "folder",
+    ("folder",),
 )
-DELTA = mapping(
+DELTA = Section(
     "A table of Delta Lake: the rows that it has, then those that are added.",
     {
-        "delta": path("The table's folder, or its URI.", "data/fares"),
-        "schema": _ddl("The columns that are read. Required for a table at a URI. By default all that the table has."),
-        "max_files_per_micro_batch": whole_number(
-            "At most so many new files per micro-batch. By default a thousand, as Delta has it.", minimum=1
+        "delta": Field(path("The table's folder, or its URI.", "data/fares"), "path", is_path=True),
+        "schema": Field(
+            _ddl("The columns that are read. Required for a table at a URI. By default all that the table has."),
+            read=checked(parse_schema),
         ),
         "options": options("Options of Delta's source, such as `startingVersion: latest`."),
+        "max_files_per_micro_batch": _limit(
+            "At most so many new files per micro-batch. By default a thousand, as Delta has it."
+        ),
     },
-    "delta",
+    ("delta",),
 )
-OPTIONS_OF_KAFKA = "Options of Spark's connector, such as `kafka.security.protocol: SSL`."
-KAFKA = mapping(
+OPTIONS_OF_KAFKA = options("Options of Spark's connector, such as `kafka.security.protocol: SSL`.")
+SERVERS = text("The cluster: `host:port,host:port`.", examples=["127.0.0.1:9092"])
+KAFKA = Section(
     "Topics of a Kafka cluster. Rows have `key`, `value` (both bytes), `topic`, `partition`, `offset` and `timestamp`."
     " Read records with `parse: {json: value, ...}`.",
     {
-        "kafka": {
-            "type": ["array", "string"],
-            "items": {"type": "string", "minLength": 1},
-            "minItems": 1,
-            "minLength": 1,
-            "description": "The topic, or several.",
-            "examples": ["packets", ["packets", "flows"]],
-        },
-        "servers": text("The cluster: `host:port,host:port`.", examples=["127.0.0.1:9092"]),
-        "pattern": flag("Whether `kafka` is a regular expression: all topics whose names match it are read."),
-        "start": {
-            "type": ["object", "string"],
-            "minLength": 1,
-            "description": "Where a new checkpoint begins: `earliest`, `latest`, or offsets by topic and partition (-2"
-            " earliest, -1 latest).",
-            "examples": ["earliest", {"packets": {"0": 17}}],
-            "default": "latest",
-        },
+        "kafka": Field(
+            {
+                "type": ["array", "string"],
+                "items": {"type": "string", "minLength": 1},
+                "minItems": 1,
+                "minLength": 1,
+                "description": "The topic, or several.",
+                "examples": ["packets", ["packets", "flows"]],
+            },
+            "topics",
+            lambda topics: (topics,) if isinstance(topics, str) else tuple(topics),
+            lambda topics: topics[0] if len(topics) == 1 else list(topics),
+        ),
+        "servers": SERVERS,
+        "pattern": Field(
+            flag("Whether `kafka` is a regular expression: all topics whose names match it are read."), "is_pattern"
+        ),
+        "start": Field(
+            {
+                "type": ["object", "string"],
+                "minLength": 1,
+                "description": "Where a new checkpoint begins: `earliest`, `latest`, or offsets by topic and partition"
+                " (-2 earliest, -1 latest).",
+                "examples": ["earliest", {"packets": {"0": 17}}],
+                "default": LATEST,
+            },
+            read=written_start,
+            write=lambda start: start if start in {EARLIEST, LATEST} else json.loads(start),
+        ),
         "headers": flag("Whether there is a column `headers`, an array of (key, value)."),
-        "prefix": text(
-            "What names of columns begin with, except `value`: for records that have things of the same names.",
-            examples=["kafka_"],
+        "prefix": Field(
+            text(
+                "What names of columns begin with, except `value`: for records that have things of the same names.",
+                examples=["kafka_"],
+            ),
+            write=lambda prefix: prefix or None,
         ),
-        "max_rows_per_micro_batch": whole_number(
-            "At most so many records per micro-batch. By default as many as there is time for.", minimum=1
+        "max_rows_per_micro_batch": _limit(
+            "At most so many records per micro-batch. By default as many as there is time for."
         ),
-        "options": options(OPTIONS_OF_KAFKA),
+        "options": OPTIONS_OF_KAFKA,
     },
-    "kafka",
-    "servers",
+    ("kafka", "servers"),
 )
+SOURCES: Mapping[type, Section] = {KafkaSource: KAFKA, DeltaSource: DELTA, FolderSource: FOLDER}
+"""The sections of sources, by what they describe; that of the rate source is of another shape."""
 RATE = mapping(
     "Spark's generator of rows: `timestamp`, and `value` from 0 on.",
     {
@@ -156,18 +192,25 @@ RATE = mapping(
 )
 
 
-def parse(text_format: str, written: str) -> Schema:
-    """How text in one column becomes columns."""
-    return mapping(
+def _parse(text_format: TextFormat, written: str) -> Section:
+    return Section(
         f"The text of a column, string or binary, is {written}.",
         {
-            text_format: text("The column that holds the text.", examples=["value"]),
-            "schema": _ddl("What to take out of it; of CSV all columns, in order."),
+            text_format.value: Field(text("The column that holds the text.", examples=["value"]), "column"),
+            "schema": Field(
+                _ddl("What to take out of it; of CSV all columns, in order."), read=parse_schema, write=format_schema
+            ),
             "options": options(f"Options of Spark's `from_{text_format}`."),
         },
-        text_format,
-        "schema",
+        (text_format.value, "schema"),
     )
+
+
+PARSE: Mapping[TextFormat, Section] = {
+    TextFormat.JSON: _parse(TextFormat.JSON, "a JSON object"),
+    TextFormat.CSV: _parse(TextFormat.CSV, "a line of CSV"),
+}
+"""How text in one column becomes columns, by format."""
 
 
 RELATION = mapping(
@@ -180,7 +223,7 @@ RELATION = mapping(
             " its `columns`. Required for folders of Parquet partitions (`day=1`). By default those of Parquet files.",
             "host string, subnet string",
         ),
-        "options": options("For `csv`: `header` (default true), `sep` or `delimiter`."),
+        "options": options("For `csv`: `header` (default true), `sep` or `delimiter`.").schema,
     },
     "path",
 )

@@ -1,10 +1,9 @@
 """The query network: all queries, and with them the operators and streams they share."""
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.model.foundation import chains
@@ -17,10 +16,6 @@ from streamshed.network.words.given import is_a, is_whole_number
 from streamshed.network.words.notebook import preformatted, shortened
 
 _Named = TypeVar("_Named", Stream, Relation)
-_ENGINE = "streamshed.spark"
-_DRAWING = "streamshed.network.model.render"
-_EXPLAINING = "streamshed.dashboard.explained_network"
-_WRITING = "streamshed.network.document.document_writer"
 _GOALS = tuple(field.name for field in fields(Query) if field.name not in {"name", "node"})
 
 
@@ -51,6 +46,8 @@ class TimeDomain:
 class QueryNetwork:
     """Queries over shared operators; made by `network`.
 
+    What needs more than the network, `streamshed.api` makes methods of it: to run it, to explain it, to write it.
+
     Attributes:
         queries: The queries, in the order given.
         max_depth: How many aggregates may follow one another, now and later under the same checkpoint; those of its
@@ -61,6 +58,11 @@ class QueryNetwork:
     queries: tuple[Query, ...]
     max_depth: int = 1
     joins: bool = False
+
+    start: ClassVar[Callable[..., Any]]
+    answers: ClassVar[Callable[..., Any]]
+    explain: ClassVar[Callable[..., Any]]
+    to_sql: ClassVar[Callable[..., str]]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "queries", tuple(self.queries))
@@ -188,18 +190,6 @@ class QueryNetwork:
         if strangers := [name for name in names if name not in self._queries_by_name]:
             raise InvalidNetworkError(*(unknown_name("query", name, self._queries_by_name) for name in strangers))
 
-    def start(self, *arguments: Any, **settings: Any) -> Any:
-        """Run on Spark until stopped; takes and returns what `streamshed.spark.start` does."""
-        return _later(_ENGINE, "start")(self, *arguments, **settings)
-
-    def answers(self, *arguments: Any, **settings: Any) -> Any:
-        """Answer bounded input exactly; takes and returns what `streamshed.spark.answers` does."""
-        return _later(_ENGINE, "answers")(self, *arguments, **settings)
-
-    def explain(self, load: float = 3.0, **settings: Any) -> Any:
-        """Tell what would be shed at a load, without Spark; see `streamshed.dashboard.explained_network`."""
-        return _later(_EXPLAINING, "explain_network")(self, load, **settings)
-
     def __repr__(self) -> str:
         return shortened(self.render())
 
@@ -208,17 +198,9 @@ class QueryNetwork:
 
     def render(self, form: str = "text") -> str:
         """Draw it as "text", "mermaid", "dot" or "json"; see `streamshed.network.model.render`."""
-        drawn: str = _later(_DRAWING, "rendered")(self, form)
-        return drawn
+        from streamshed.network.model.render import rendered
 
-    def to_sql(self) -> str:
-        """Write it as SQL statements that read as an equal one; see `streamshed.sql`.
-
-        Raises:
-            InvalidNetworkError: Listing what SQL cannot say: DataFrames, and functions without a name.
-        """
-        written: str = _later(_WRITING, "network_to_sql")(self)
-        return written
+        return rendered(self, form)
 
     @cached_property
     def _queries_by_name(self) -> dict[str, Query]:
@@ -247,12 +229,6 @@ def network(*queries: Query, max_depth: int = 1, joins: bool = False) -> QueryNe
         ['ticks', 'filter value % 2 = 0', 'n = count(*) over 1 minute', 'total = sum(value) over 1 minute']
     """
     return QueryNetwork(queries, max_depth, joins)
-
-
-def _later(module: str, function: str) -> Callable[..., Any]:
-    """Import a function only when it is needed: only those who run a network need the engine."""
-    late_function: Callable[..., Any] = getattr(importlib.import_module(module), function)
-    return late_function
 
 
 def _stranger(thing: object) -> str:

@@ -15,9 +15,6 @@ from streamshed.network.words.columns import Column
 RowNode: TypeAlias = Stream | Filter | Map | Lookup | Apply
 """Every kind of node that has rows, for exhaustive matching."""
 
-NetworkNode: TypeAlias = RowNode | Aggregate
-"""Every kind of node."""
-
 __all__ = [
     "Aggregate",
     "Apply",
@@ -30,7 +27,6 @@ __all__ = [
     "Lookup",
     "LookupKind",
     "Map",
-    "NetworkNode",
     "Node",
     "Operator",
     "Parse",

@@ -85,7 +85,7 @@ def relation(
     Args:
         name: Its name in the network.
         source: A static DataFrame, or the path of a file or folder.
-        format: For a path: "parquet", "json", "csv" or "text"; by default what the path ends with.
+        format: For a path: "parquet", "json", "csv", "orc" or "text"; by default what the path ends with.
         schema: For a path: its columns as DDL; Parquet files say it themselves.
         options: For a CSV file: "header", whether its first line names the columns (by default it does), and "sep" or
             "delimiter", the character between two values.

@@ -68,7 +68,9 @@ def check_options(kind: FileFormat, options: Mapping[str, str]) -> None:
         raise InvalidNetworkError(
             *(
                 Problem(
-                    f'unknown option "{name}" of a {kind} relation, {has}', near_miss=closest_name(name, option_names)
+                    f'unknown option "{name}" of a {kind} relation, {has}',
+                    near_miss=closest_name(name, option_names),
+                    name=name,
                 )
                 for name in unknown
             )

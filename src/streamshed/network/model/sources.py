@@ -22,6 +22,7 @@ class FileFormat(StrEnum):
     JSON = "json"
     CSV = "csv"
     TEXT = "text"
+    ORC = "orc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class FolderSource:
     """
 
     path: str
-    format: FileFormat
+    format: FileFormat = FileFormat.PARQUET
     schema: str | None = None
     options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     max_files_per_micro_batch: int | None = None
@@ -156,7 +157,7 @@ def folder(
 
     Args:
         path: The folder; files are read once, when they appear in it.
-        format: "parquet", "json", "csv" or "text" (one column, `value`).
+        format: "parquet", "json", "csv", "orc" or "text" (one column, `value`).
         schema: The columns as DDL, such as "ts timestamp, size int"; Parquet files say it themselves.
         options: Spark's reader options, such as {"header": "true"}.
         max_files_per_micro_batch: At most so many new files a micro-batch; None: all there are.

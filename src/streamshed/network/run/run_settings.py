@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.run import forms
+from streamshed.network.run.iceberg_name import check_iceberg
 from streamshed.network.run.postgres_connection import check_postgres
 from streamshed.network.run.prediction_settings import PredictionSettings
 from streamshed.network.run.setting import setting
@@ -14,8 +15,8 @@ from streamshed.network.run.settings import Settings
 from streamshed.network.words.schema_forms import reference
 
 CONSOLE, PARQUET, DELTA, MEMORY = "console", "parquet", "delta", "memory"
-KAFKA, POSTGRES = "kafka", "postgres"
-SINK_KINDS = (CONSOLE, PARQUET, DELTA, MEMORY, KAFKA, POSTGRES)
+KAFKA, POSTGRES, ICEBERG = "kafka", "postgres", "iceberg"
+SINK_KINDS = (CONSOLE, PARQUET, DELTA, MEMORY, KAFKA, POSTGRES, ICEBERG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +25,17 @@ class SinkSettings:
 
     Attributes:
         kind: One of `SINK_KINDS`: they are printed, written as Parquet or to a table of Delta Lake, kept in
-            memory, sent to a topic, or written to a table of Postgres.
-        place: The folder of "parquet" and "delta", the table of "memory" and "postgres", the topic of "kafka".
-        address: Where the cluster of "kafka" is found, or how the server of "postgres" is reached, as libpq takes it;
-            empty for "postgres": the environment says so.
+            memory, sent to a topic, or written to a table of Postgres or Iceberg.
+        place: The folder of "parquet" and "delta", the table of "memory", "postgres" and "iceberg", the topic of
+            "kafka".
+        address: Where the cluster of "kafka" is found, how the server of "postgres" is reached, as libpq takes it, or
+            the name of the catalog of "iceberg"; empty for the last two: the environment says so.
         options: Of "kafka", options of Spark's connector, sorted by name.
-        partition_by: Of "parquet" and "delta", the columns of answers that have folders of their own.
+        partition_by: Of "parquet", "delta" and "iceberg", the columns of answers by which they are partitioned.
 
     Raises:
-        InvalidNetworkError: There is no such kind, a place is missing or is one too many, or an address has a password.
+        InvalidNetworkError: There is no such kind, a place is missing or is one too many, an address has a password,
+            or a table or a catalog no proper name.
     """
 
     kind: str = CONSOLE
@@ -46,18 +49,20 @@ class SinkSettings:
             raise InvalidNetworkError(unknown_name("sink", self.kind, SINK_KINDS))
         if bool(self.place) is (self.kind == CONSOLE):
             says = (
-                "a sink is console, parquet or delta and its folder, memory or postgres and its table, or kafka and its"
-                " topic"
+                "a sink is console, parquet or delta and its folder, memory, postgres or iceberg and its table, or"
+                " kafka and its topic"
             )
             raise InvalidNetworkError(Problem(says))
         if (self.kind == KAFKA and not self.address) or (self.options and self.kind != KAFKA):
             raise InvalidNetworkError(Problem("a sink of kafka has servers, and no other has options"))
-        if self.address and self.kind not in {KAFKA, POSTGRES}:
-            raise InvalidNetworkError(Problem("a sink has an address where it is kafka or postgres"))
-        if self.partition_by and self.kind not in {PARQUET, DELTA}:
-            raise InvalidNetworkError(Problem("a sink has partition_by where it is parquet or delta"))
+        if self.address and self.kind not in {KAFKA, POSTGRES, ICEBERG}:
+            raise InvalidNetworkError(Problem("a sink has an address where it is kafka, postgres or iceberg"))
+        if self.partition_by and self.kind not in {PARQUET, DELTA, ICEBERG}:
+            raise InvalidNetworkError(Problem("a sink has partition_by where it is parquet, delta or iceberg"))
         if self.kind == POSTGRES:
             check_postgres(self.place, self.address)
+        if self.kind == ICEBERG:
+            check_iceberg(self.place, self.address)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,6 +49,12 @@ def meaning(description: str, form: Form, *, unless: str | None = None) -> Mappi
     return {_SETTING: (description, form, unless)}
 
 
+def shared(kind: type, name: str) -> Any:
+    """Make a field that is the setting of a name of another class: its default, its meaning, its form."""
+    [column] = (column for column in fields(kind) if column.name == name)
+    return field(default=column.default, metadata=column.metadata)
+
+
 def settings_of(kind: type) -> dict[str, Setting]:
     """Return the table of the settings that a class has, by name."""
     return {

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
 from streamshed.elasticity.settings import ElasticSettings
+from streamshed.elasticity.thresholds import SHED_FROM
 from streamshed.errors import InvalidNetworkError, Problem
 from streamshed.network.run import forms
 from streamshed.network.run.feed import Feed
@@ -69,7 +70,7 @@ class Settings:
         unless="what was measured on small machines",
     )
     headroom: float = setting(
-        0.8, "The share of the time that a plan may fill.", forms.number(exclusiveMinimum=0, maximum=1)
+        SHED_FROM, "The share of the time that a plan may fill.", forms.number(exclusiveMinimum=0, maximum=1)
     )
     policy: str = setting(DEFAULT_POLICY, "How rows are chosen.", forms.choice(*POLICY_NAMES))
     fudge: float = setting(
@@ -184,12 +185,8 @@ class Settings:
         """Tell what does not go together, but for settings that are wrong by themselves."""
         if self.latency is not None and wrong.isdisjoint({"trigger", "latency"}):
             yield from self._latency_problems(parse_duration(self.trigger), parse_duration(self.latency))
-        if wrong.isdisjoint({"policy", "fudge"}) and self.fudge and self.policy != _HOEFFDING:
-            yield Problem(
-                f"fudge is added to the C of each query by the policy {_HOEFFDING}, but the policy is {self.policy}:"
-                f" leave fudge out, or write policy: {_HOEFFDING}?",
-                "fudge",
-            )
+        if wrong.isdisjoint({"policy", "fudge"}):
+            yield from fudge_problems(self.policy, self.fudge)
         if self.elastic is not None and wrong.isdisjoint({"elastic", "headroom"}):
             yield from self._threshold_problems(self.elastic.thresholds.shed)
 
@@ -208,3 +205,13 @@ class Settings:
                 f" threshold shed of elastic, {shed:g}: set shed to the headroom",
                 "elastic",
             )
+
+
+def fudge_problems(policy: str, fudge: float) -> Iterator[Problem]:
+    """Tell if a policy does nothing with a fudge."""
+    if fudge and policy != _HOEFFDING:
+        yield Problem(
+            f"fudge is added to the C of each query by the policy {_HOEFFDING}, but the policy is {policy}: leave fudge"
+            f" out, or write policy: {_HOEFFDING}?",
+            "fudge",
+        )

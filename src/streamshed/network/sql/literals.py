@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
+from streamshed.errors import Problem
 from streamshed.network.sql.expression import Expression
 from streamshed.network.sql.sql_syntax import Tree, read_sql
 from streamshed.network.words.columns import declared_name
@@ -20,7 +21,7 @@ _WHAT: Mapping[str, tuple[str, Callable[[str], object]]] = {
 }
 
 
-def unfit_literals(expression: Expression, columns: Mapping[str, str | None]) -> list[str]:
+def unfit_literals(expression: Expression, columns: Mapping[str, str | None]) -> list[Problem]:
     """Tell of texts that are compared with a column of numbers or truth values and are none.
 
     Args:
@@ -39,7 +40,8 @@ def unfit_literals(expression: Expression, columns: Mapping[str, str | None]) ->
             kind = None if name is None else columns[name]
             what, fits = _WHAT.get((kind or "").partition("(")[0], ("", bool))
             if what and not fits(text):
-                problems.append(f'column "{name}" is {kind}, and \'{text}\' is no {what} in "{expression.text}"')
+                says = f'column "{name}" is {kind}, and \'{text}\' is no {what} in "{expression.text}"'
+                problems.append(Problem(says, name=name))
     return problems
 
 

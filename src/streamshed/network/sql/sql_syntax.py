@@ -16,7 +16,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.parsers.spark import SparkParser
 
-from streamshed.errors import InvalidExpressionError
+from streamshed.errors import InvalidExpressionError, Problem
 
 _BEFORE = "SELECT ("
 _AFTER = "\n)"
@@ -111,7 +111,7 @@ def read_sql(text: str) -> Syntax:
     except TokenError as error:
         raise InvalidExpressionError(f'cannot read "{text}": is a quote left open?') from error
     except ParseError as error:
-        raise InvalidExpressionError(_syntax_problem(text, error)) from error
+        raise _syntax_error(text, error) from error
     except RecursionError as error:
         raise InvalidExpressionError(f'"{text[:80]}..." is nested too deeply') from error
     tree = _single_expression(text, statement)
@@ -173,13 +173,13 @@ def _check_brackets(text: str, tokens: tuple[Token, ...]) -> None:
     waiting: list[Token] = []
     for token in tokens:
         if token.is_symbol(";"):
-            raise InvalidExpressionError(f'{_at(text, token)}: ";" ends no expression')
+            raise _unreadable(text, token.start, '";" ends no expression')
         if token.is_symbol("(", "["):
             waiting.append(token)
         elif token.is_symbol(*_CLOSING) and (not waiting or waiting.pop().text != _CLOSING[token.text]):
-            raise InvalidExpressionError(f'{_at(text, token)}: "{token.text}" closes nothing')
+            raise _unreadable(text, token.start, f'"{token.text}" closes nothing')
     if waiting:
-        raise InvalidExpressionError(f'{_at(text, waiting[-1])}: "{waiting[-1].text}" is never closed')
+        raise _unreadable(text, waiting[-1].start, f'"{waiting[-1].text}" is never closed')
 
 
 def _check_shifts(syntax: Syntax) -> None:
@@ -188,21 +188,21 @@ def _check_shifts(syntax: Syntax) -> None:
         return
     for left, right in pairwise(syntax.tokens):
         if left.text == right.text and left.is_symbol("<", ">") and left.end != right.start:
-            raise InvalidExpressionError(f'{_at(syntax.text, right)}: unexpected "{right.text}"')
+            raise _unreadable(syntax.text, right.start, f'unexpected "{right.text}"')
 
 
-def _at(text: str, token: Token) -> str:
-    return f'cannot parse "{text}" at character {token.start + 1}'
+def _unreadable(text: str, at: int, why: str) -> InvalidExpressionError:
+    return InvalidExpressionError(Problem(f'cannot parse "{text}" at character {at + 1}: {why}', at=at))
 
 
-def _syntax_problem(text: str, error: ParseError) -> str:
+def _syntax_error(text: str, error: ParseError) -> InvalidExpressionError:
     if not error.errors:
-        return f'cannot parse "{text}"'
+        return InvalidExpressionError(f'cannot parse "{text}"')
     first_error = error.errors[0]
     before = sum(len(line) + 1 for line in text.split("\n")[: first_error["line"] - 1])
     prefix = len(_BEFORE) if first_error["line"] == 1 else 0
     token = first_error["highlight"]
-    position = before + first_error["col"] - prefix - len(token) + 1
-    if position > len(text):
-        return f'cannot parse "{text}": something is missing'
-    return f'cannot parse "{text}" at character {position}: unexpected "{token}"'
+    at = before + first_error["col"] - prefix - len(token)
+    if at >= len(text):
+        return InvalidExpressionError(f'cannot parse "{text}": something is missing')
+    return _unreadable(text, at, f'unexpected "{token}"')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from streamshed.errors import closest_name
+from streamshed.errors import Problem, closest_name
 from streamshed.network.model.kafka_source import topic_columns
 from streamshed.network.sql.sql_syntax import Token
 from streamshed.network.sql_text.document_parts import DocumentParts
@@ -263,9 +263,8 @@ def _read_with(
         return
     for token, key, value in settings_of(cursor.parenthesized()):
         if key not in known_keys:
-            near_miss = our_word(key, known_keys)
             says = f'unknown setting "{key}", known are: {", ".join(known_keys)}'
-            raise SqlRefusal([token], says, near_miss)
+            raise SqlRefusal([token], Problem(says, name=key), our_word(key, known_keys))
         place: tuple[str, ...] = (*keys, key)
         if key in _RATE_KEYS:
             place = (*keys, "source", "rate", key)

@@ -165,7 +165,7 @@ class PairReader:
         try:
             return sign * parse_duration(length)
         except InvalidNetworkError as error:
-            raise SqlRefusal(here, str(error)) from error
+            raise SqlRefusal(here, error.problems[0]) from error
 
     def _other(self, part: Tokens) -> tuple[str, object] | None:
         """Read `overlap(l.a, r.b) >= 2`, `inner_product(l.a, r.b) >= 0.5` or `pairs_where('module:function')`."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from streamshed.errors import InvalidExpressionError, closest_name
+from streamshed.errors import InvalidExpressionError, Problem, closest_name
 from streamshed.network.sql.sql_meaning import column_uses
 from streamshed.network.sql.sql_syntax import Token, read_sql
 from streamshed.network.sql_text.sql_tokens import SqlRefusal, is_name, name_of, spelled, tokens_of
@@ -81,7 +81,8 @@ class Scope:
             for name in _columns_used(text):
                 if name.lower() not in self.rows.visible:
                     near_miss = closest_name(name, self.rows.visible)
-                    raise SqlRefusal(tokens, f'the column "{name}" is not among those selected before', near_miss)
+                    says = Problem(f'the column "{name}" is not among those selected before', name=name)
+                    raise SqlRefusal(tokens, says, near_miss)
         return text
 
     def spelled(self, tokens: Sequence[Token]) -> str:

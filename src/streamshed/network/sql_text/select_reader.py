@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from streamshed.errors import closest_name
+from streamshed.errors import Problem, closest_name
 from streamshed.network.sql.sql_syntax import Token
 from streamshed.network.sql_text.aggregate_clauses import AggregateReader, answered, having_text, is_aggregating
 from streamshed.network.sql_text.declarations import Declared
@@ -182,9 +182,8 @@ class SelectReader:
             raise SqlRefusal(
                 [token], f'"{name}" is a query, whose answers go to the sink: make it a view to go on from it'
             )
-        raise SqlRefusal(
-            [token], f'unknown stream or view "{name}"', closest_name(name, [*self.views, *self.relations])
-        )
+        says = Problem(f'unknown stream or view "{name}"', name=name)
+        raise SqlRefusal([token], says, closest_name(name, [*self.views, *self.relations]))
 
     def _relation(self, table: TableReference) -> tuple[str, Declared] | None:
         if isinstance(table.source, Select):

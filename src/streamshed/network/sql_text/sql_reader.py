@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from streamshed.errors import closest_name
+from streamshed.errors import Problem, closest_name
 from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.node import Node
 from streamshed.network.model.relation import Relation
@@ -236,7 +236,7 @@ class _StatementReader:
             for token, key, value in settings_of(cursor.parenthesized()):
                 if key not in _JOIN_SETTINGS:
                     says = f'unknown setting "{key}" of a join, known are: {", ".join(_JOIN_SETTINGS)}'
-                    raise SqlRefusal([token], says, our_word(key, _JOIN_SETTINGS))
+                    raise SqlRefusal([token], Problem(says, name=key), our_word(key, _JOIN_SETTINGS))
                 settings[key] = value
                 self.parts.mark((*head.keys, key), [token], "WITH")
         select = self._select(cursor)

@@ -369,7 +369,7 @@ def _problem_of_function(name: str, text: str) -> Problem:
     if name in AGGREGATE_FUNCTIONS:
         known_names = ", ".join((*_NAMED, *_WRITTEN_AS))
         return Problem(f'the aggregate {name} in "{text}" is not supported, known are: {known_names}')
-    return Problem(f'unknown aggregate "{name}"', source=text, near_miss=closest_name(name, _KINDS))
+    return Problem(f'unknown aggregate "{name}"', source=text, near_miss=closest_name(name, _KINDS), name=name)
 
 
 def _has_several_arguments(inside: tuple[Token, ...]) -> bool:

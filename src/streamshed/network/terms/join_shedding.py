@@ -70,17 +70,7 @@ class JoinShedding:
     sampled_side: str = "left"
 
     def __post_init__(self) -> None:
-        problems = [
-            *setting_problems(
-                policy=self.policy,
-                mode=self.mode,
-                weight=self.weight,
-                memory_bytes=self.memory_bytes,
-                sampling=self.sampling,
-                sampled_side=self.sampled_side,
-            )
-        ]
-        if problems:
+        if problems := [*_problems(self)]:
             raise InvalidNetworkError(*problems)
         object.__setattr__(self, "mode", JoinMode(self.mode))
         object.__setattr__(self, "sampling", float(self.sampling))
@@ -97,16 +87,8 @@ class JoinShedding:
         return ", ".join(part for part, is_said in said.items() if is_said)
 
 
-def setting_problems(
-    *,
-    policy: str,
-    mode: JoinMode | str,
-    weight: Expression | None,
-    memory_bytes: int | None,
-    sampling: float,
-    sampled_side: str,
-) -> Iterator[Problem]:
-    """Tell what is wrong with the settings of a `JoinShedding`, as far as it does not depend on the join."""
+def _problems(shedding: JoinShedding) -> Iterator[Problem]:
+    policy, mode, memory_bytes, sampling = shedding.policy, shedding.mode, shedding.memory_bytes, shedding.sampling
     if not is_text(policy) or policy not in JOIN_POLICY_NAMES:
         yield Problem.of(unknown_name("policy", policy, JOIN_POLICY_NAMES), element="policy")
     if not is_text(mode) or mode not in tuple(JoinMode):
@@ -124,13 +106,13 @@ def setting_problems(
         yield Problem(
             'its mode is exact: a limit of memory makes it forget rows, write mode="subset"', element="memory"
         )
-    if weight is not None and is_exact:
+    if shedding.weight is not None and is_exact:
         yield Problem(
             "its mode is exact: there is nothing to choose by what results are worth, leave weight out",
             element="weight",
         )
     if is_text(mode):
-        yield from _sample_problems(mode, weight, memory_bytes, sampled_side)
+        yield from _sample_problems(mode, shedding.weight, memory_bytes, shedding.sampled_side)
 
 
 def _sample_problems(

@@ -78,7 +78,7 @@ def unknown_column(name: str, columns: Mapping[str, str | None], source: str | N
     """
     near_miss = closest_name(name, columns)
     choices = "" if near_miss or len(columns) > _FEW else f", known are: {', '.join(columns)}"
-    return Problem(f'unknown column "{name}"{choices}', source=source, near_miss=near_miss)
+    return Problem(f'unknown column "{name}"{choices}', source=source, near_miss=near_miss, name=name)
 
 
 def column_problems(expression: Expression, columns: Mapping[str, str | None]) -> list[Problem]:
@@ -88,7 +88,7 @@ def column_problems(expression: Expression, columns: Mapping[str, str | None]) -
         for name in sorted(expression.columns)
         if declared_name(name, columns) is None and name.lower() not in LITERAL_FUNCTIONS
     ]
-    return [*unknown, *map(Problem.of, unfit_literals(expression, columns))]
+    return [*unknown, *unfit_literals(expression, columns)]
 
 
 def declared_columns(expression: Expression, columns: Mapping[str, str | None]) -> Expression:

@@ -78,18 +78,6 @@ class WindowSpecification:
         ends = Edge(self.slide_microseconds, self.offset_microseconds + self.size_microseconds)
         return (starts,) if starts == ends else (starts, ends)
 
-    def windows_containing(self, time_microseconds: int) -> range:
-        """The starts, ascending, of the windows that contain an instant.
-
-        Example:
-            >>> list(WindowSpecification(10, 4).windows_containing(9))
-            [0, 4, 8]
-        """
-        since_start = (time_microseconds - self.offset_microseconds) % self.slide_microseconds
-        last = time_microseconds - since_start
-        count = (self.size_microseconds - since_start - 1) // self.slide_microseconds + 1
-        return range(last - (count - 1) * self.slide_microseconds, last + 1, self.slide_microseconds)
-
     def __str__(self) -> str:
         text = self._text(self.size_microseconds)
         if not self.is_tumbling:

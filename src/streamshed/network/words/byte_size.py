@@ -48,8 +48,8 @@ def parse_byte_size(text: str) -> int:
         raise InvalidNetworkError(Problem('a size is a number with a unit such as "512 MiB"', got=repr(text)))
     unit = match["unit"].lower()
     if unit not in _BYTES_PER_UNIT:
-        near_miss = closest_name(unit, _BYTES_PER_UNIT)
-        raise InvalidNetworkError(Problem(f'unknown unit "{match["unit"]}"', source=text, near_miss=near_miss))
+        near_miss, name = closest_name(unit, _BYTES_PER_UNIT), match["unit"]
+        raise InvalidNetworkError(Problem(f'unknown unit "{name}"', source=text, near_miss=near_miss, name=name))
     size = float(match["number"]) * _BYTES_PER_UNIT[unit]
     if size > _MOST:
         raise InvalidNetworkError(f'the size "{text}" is beyond 8 EiB')

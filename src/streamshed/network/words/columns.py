@@ -101,7 +101,7 @@ def normal_type(text: str) -> str:
     normal = _SYNONYMS.get(word, word)
     if normal not in _ATOMIC_TYPES or (bracket and normal not in _NESTED_TYPES):
         near_miss = closest_name(word, _ATOMIC_TYPES | _NESTED_TYPES)
-        raise InvalidNetworkError(Problem(f'unknown type "{text.strip()}"', near_miss=near_miss))
+        raise InvalidNetworkError(Problem(f'unknown type "{text.strip()}"', near_miss=near_miss, name=text.strip()))
     rest = name[len(word) :]
     if normal == "interval" or rest.lstrip().startswith("collate "):
         return " ".join([normal, *rest.split()])
@@ -148,7 +148,7 @@ def _parse_column(part: str) -> Column:
     try:
         return Column(name, rest)
     except InvalidNetworkError as error:
-        problems = (Problem.of(problem, lead=f'column "{name}"') for problem in error.problems)
+        problems = (Problem.of(problem, lead=f'column "{name}"', name=name) for problem in error.problems)
         raise InvalidNetworkError(*problems) from error
 
 

@@ -91,15 +91,14 @@ class Findings:
         self, keys: Keys, value: object, message: str, near_miss: str | None = None, line: int | None = None
     ) -> None:
         """Note one problem; one that is noted already stays as it is. Passwords are not shown."""
-        way, value = path_text(keys), _shown(keys, value)
-        mark = self._mark(keys)
+        way, value, mark = path_text(keys), _shown(keys, value), self._mark(keys)
         if mark is None or mark.text is None:
-            problem = DocumentProblem(way, value, message, near_miss, line or (mark.line if mark else None))
+            problem = DocumentProblem(way, value, str(message), near_miss, line or (mark.line if mark else None))
         else:
-            shown = excerpt(mark.text, *narrowed(mark.text, mark.start, mark.end, message))
+            shown = excerpt(mark.text, *narrowed(mark.text, mark.start, mark.end, Problem.of(message)))
             path = mark.path or way
             line_shown = without_passwords(shown.shown)
-            problem = DocumentProblem(path, value, message, near_miss, shown.line, shown.column, line_shown)
+            problem = DocumentProblem(path, value, str(message), near_miss, shown.line, shown.column, line_shown)
         self._problems.setdefault((way, message), problem)
 
     def _mark(self, keys: Keys) -> Mark | None:
@@ -145,14 +144,21 @@ class Place:
         """Note what the network model says about the value here, but for what path and value tell already."""
         for problem in map(Problem.of, problems):
             is_source_told = problem.source is None or problem.source in str(value)
-            message = Problem(problem.says, source=None if is_source_told else problem.source)
-            self.report(value, str(message), problem.near_miss)
+            source = None if is_source_told else problem.source
+            message = Problem(problem.says, source=source, name=problem.name, at=problem.at)
+            self.report(value, message, problem.near_miss)
 
-    def report_parts(self, body: Mapping[str, object], problems: Iterable[str]) -> None:
-        """Note what the network model says about parts of the mapping here, each at its key where that is given."""
+    def report_parts(self, body: Mapping[str, object], problems: Iterable[str], whole: object = None) -> None:
+        """Note what the network model says about parts of the mapping here, each at its key where that is given.
+
+        Args:
+            body: The mapping.
+            problems: What is wrong.
+            whole: As what the mapping itself is shown; None: as its keys.
+        """
         for problem in map(Problem.of, problems):
             key = problem.element
-            here, value = (self.at(key), body[key]) if key in body else (self, list(body))
+            here, value = (self.at(key), body[key]) if key in body else (self, whole or list(body))
             here.report_all(value, [problem])
 
     def attempt(self, value: object, make: Callable[[], _Result]) -> _Result | None:

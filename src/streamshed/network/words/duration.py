@@ -112,4 +112,4 @@ def _unit(name: str, text: str) -> str:
         raise InvalidNetworkError(f'the length of a {name.lower().rstrip("s")} varies, in "{text}": use days')
     candidates = [unit for unit in _UNIT_NAMES if len(unit) > 3]
     near_miss = closest_name(name.lower(), candidates)
-    raise InvalidNetworkError(Problem(f'unknown unit "{name}"', source=text, near_miss=near_miss))
+    raise InvalidNetworkError(Problem(f'unknown unit "{name}"', source=text, near_miss=near_miss, name=name))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_NAMED = re.compile(r'(?:unknown [a-z ]*|column )"([^"]+)"')
+from streamshed.errors import Problem
+
 _LONGEST_LINE, _BEFORE = 160, 60
-_CHARACTER = re.compile(r"at character (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +52,15 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
     return Excerpt(text.count("\n", 0, start) + 1, column + 1, f"{shown}\n{blank}{'^' * width}")
 
 
-def narrowed(text: str, start: int, end: int, message: str) -> tuple[int, int]:
-    """Where in a place that is which a message complains of; the whole place if that is not told.
+def narrowed(text: str, start: int, end: int, problem: Problem) -> tuple[int, int]:
+    """Where in a place that is of which a problem tells; the whole place if it does not.
 
     Example:
-        >>> narrowed("WHERE size > 3 AND sise > 3", 6, 27, 'unknown column "sise"')
+        >>> narrowed("WHERE size > 3 AND sise > 3", 6, 27, Problem("unknown column", name="sise"))
         (19, 23)
     """
     place = text[start:end]
-    if (character := _CHARACTER.search(message)) is not None and int(character[1]) <= len(place):
-        return start + int(character[1]) - 1, start + int(character[1])
-    name = _NAMED.search(message)
-    word = None if name is None else re.search(rf"(?<!\w){re.escape(name[1])}(?!\w)", place)
+    if problem.at is not None and 0 <= problem.at < len(place):
+        return start + problem.at, start + problem.at + 1
+    word = re.search(rf"(?<!\w){re.escape(problem.name)}(?!\w)", place) if problem.name else None
     return (start, end) if word is None else (start + word.start(), start + word.end())

@@ -2,7 +2,7 @@
 
 import re
 
-from streamshed.errors import InvalidNetworkError
+from streamshed.errors import InvalidNetworkError, Problem
 
 _NAME = re.compile(r"[^\W\d][\w.-]*")
 _LONGEST = 100
@@ -37,7 +37,7 @@ def name_problem(kind: str, name: object) -> str | None:
     return None
 
 
-def reserved_problem(kind: str, name: str, way_out: str = "rename it") -> str | None:
+def reserved_problem(kind: str, name: str, way_out: str = "rename it") -> Problem | None:
     """Tell if a name begins as those of the columns do that streamshed adds to a stream; None where it does not.
 
     Args:
@@ -46,12 +46,13 @@ def reserved_problem(kind: str, name: str, way_out: str = "rename it") -> str | 
         way_out: What to do about it.
 
     Example:
-        >>> reserved_problem("column", "__time")
-        'the column "__time" begins with two underscores, as only columns of streamshed itself may: rename it'
+        >>> print(reserved_problem("column", "__time"))
+        the column "__time" begins with two underscores, as only columns of streamshed itself may: rename it
     """
     if not is_reserved(name):
         return None
-    return f'the {kind} "{name}" begins with two underscores, as only columns of streamshed itself may: {way_out}'
+    says = f'the {kind} "{name}" begins with two underscores, as only columns of streamshed itself may: {way_out}'
+    return Problem(says, name=name)
 
 
 def is_reserved(name: str) -> bool:

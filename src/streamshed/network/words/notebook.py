@@ -28,3 +28,20 @@ def preformatted(text: str) -> str:
         '<pre>a &lt; b</pre>'
     """
     return f"<pre>{escape(text)}</pre>"
+
+
+class Shown:
+    """Something that shows its text wherever it is looked at."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
+
+class ShownInBrief(Shown):
+    """Something that shows its text in a notebook, and at most ten lines of it in a terminal."""
+
+    def __repr__(self) -> str:
+        return shortened(str(self))

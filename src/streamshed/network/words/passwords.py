@@ -22,11 +22,12 @@ _SETTING = re.compile(
 """A name of Spark's and Kafka's, such as `kafka.ssl.key.password`, has two points: a column has none, or one."""
 _ALL_OPTIONS = re.compile(r"(?P<before>\boptions\s*(?::\s|=)\s*)(?P<secret>'[^']*'|\"[^\"]*\"|[^\s'\"{(][^\n,}]*)")
 """Options that are no mapping: what of it is a secret cannot be seen."""
-_ADDRESS = re.compile(r"(?P<before>\bpostgres(?:ql)?://[^/@:\s]*:)(?P<secret>[^/@\s]+)(?=@)", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?P<before>\b[a-z][a-z0-9+.-]*://[^/@:\s]*:)(?P<secret>[^/@\s]+)(?=@)", re.IGNORECASE)
+_SECRET_KEY = re.compile(r"(?:.*[._-])?(?:password|secret|token|credential)", re.IGNORECASE)
 
 
 HIDDEN = "******"
-"""What stands in the place of a secret whose length is not told either."""
+"""What stands in the place of a secret that is no text."""
 
 
 def holds_password(connection: str) -> bool:
@@ -53,7 +54,8 @@ def is_secret(name: object) -> bool:
 def without_passwords(value: Any) -> Any:
     """Return a text, or a mapping that holds texts, with asterisks in the place of each password.
 
-    What options with the name of a secret hold is one, in a mapping and in the text of a document.
+    What options with the name of a secret hold is one, in a mapping and in the text of a document. In a mapping, what
+    its key calls a password, a secret, a token or a credential is one, too.
 
     Example:
         >>> without_passwords({"connection": "host=db password=secret"})
@@ -64,6 +66,8 @@ def without_passwords(value: Any) -> Any:
         {'options': {'kafka.ssl.key.password': '******', 'kafka.acks': 'all'}}
         >>> without_passwords('options: {kafka.ssl.key.password: "a b", kafka.acks: all}')
         'options: {kafka.ssl.key.password: *****, kafka.acks: all}'
+        >>> without_passwords({"catalog": {"uri": "https://lake", "s3.session-token": "secret"}, "tokens": "n"})
+        {'catalog': {'uri': 'https://lake', 's3.session-token': '******'}, 'tokens': 'n'}
     """
     if isinstance(value, Mapping):
         return {key: _without_secrets(key, element) for key, element in value.items()}
@@ -75,7 +79,16 @@ def without_passwords(value: Any) -> Any:
 
 
 def _without_secrets(key: object, value: Any) -> Any:
-    """Return what a mapping holds under a key; names of options are those under "options", or have two points."""
+    """Return what a mapping holds under a key."""
     if key == "options" and isinstance(value, Mapping):
-        return {name: HIDDEN if is_secret(name) else without_passwords(option) for name, option in value.items()}
-    return HIDDEN if str(key).count(".") > 1 and is_secret(key) else without_passwords(value)
+        return {
+            name: _hidden(option) if is_secret(name) else without_passwords(option) for name, option in value.items()
+        }
+    # A stream may be called "tokens"; names of options have several points.
+    if str(key).count(".") > 1 and is_secret(key):
+        return _hidden(value)
+    return _hidden(value) if isinstance(value, str) and _SECRET_KEY.fullmatch(str(key)) else without_passwords(value)
+
+
+def _hidden(value: object) -> str:
+    return "*" * len(value) if isinstance(value, str) else HIDDEN

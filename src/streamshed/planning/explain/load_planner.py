@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from streamshed.network.model.network import QueryNetwork
+from streamshed.network.run.settings import Settings
 from streamshed.network.terms.join_shedding import JoinMode
-from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.planning.explain.explanation import Explanation, explanation_of, protected_seconds
 from streamshed.planning.explain.outlook import Outlook
 from streamshed.planning.explain.shed_work import ShedWork, chosen_for, decided_before
@@ -23,6 +23,8 @@ from streamshed.planning.rates.hoeffding import PAPERS_BOUND, HoeffdingSettings
 from streamshed.planning.rates.rate_policies import BY_SIZE, COUNTING, HOEFFDING, RatePolicy, rate_policy_named
 from streamshed.planning.window_drop.track.droppable import droppable_queries
 from streamshed.statistics.network_statistics import NetworkStatistics
+
+_TRIGGER_SECONDS = Settings().trigger_seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +43,10 @@ class LoadPlanner:
 
     network: QueryNetwork
     statistics: NetworkStatistics
-    policy: str = DEFAULT_POLICY
-    trigger_interval_seconds: float = 2.0
+    policy: str = Settings.policy
+    trigger_interval_seconds: float = _TRIGGER_SECONDS
     deadline_seconds: float | None = None
-    headroom: float = 0.8
+    headroom: float = Settings.headroom
     hoeffding: HoeffdingSettings = PAPERS_BOUND
 
     @cached_property
@@ -96,6 +98,19 @@ class LoadPlanner:
             hoeffding=self.hoeffding if self.policy == HOEFFDING else None,
         )
 
+    def plan_at(self, load_factor: float) -> Explanation:
+        """Return the plan for a multiple of the load that is sustained without shedding.
+
+        Args:
+            load_factor: The multiple, above 0.
+
+        Raises:
+            InvalidNetworkError: There is no such policy.
+            InvalidStatisticsError: As for `sustained_rows_per_second`.
+        """
+        rate_policy_named(self.policy, self.hoeffding)
+        return replace(self.plan(load_factor * self.sustained_rows_per_second), load_factor=load_factor)
+
     @property
     def _budget(self) -> Budget:
         interval, deadline = self.trigger_interval_seconds, self.deadline_seconds
@@ -122,47 +137,6 @@ class LoadPlanner:
             large_values=self.policy in BY_SIZE,
             counted_rows=self.policy in COUNTING,
         )
-
-
-def explain(
-    network: QueryNetwork,
-    statistics: NetworkStatistics,
-    *,
-    load_factor: float,
-    policy: str = DEFAULT_POLICY,
-    trigger_interval_seconds: float = 2.0,
-    deadline_seconds: float | None = None,
-    headroom: float = 0.8,
-    hoeffding: HoeffdingSettings = PAPERS_BOUND,
-) -> Explanation:
-    """Plan for a multiple of the load that is sustained without shedding, as a run does when it lasts.
-
-    Args:
-        network: The network.
-        statistics: What is known of it.
-        load_factor: The multiple, above 0.
-        policy: One of `RATE_POLICIES`.
-        trigger_interval_seconds: How often a micro-batch starts.
-        deadline_seconds: How long one may take, by the latency goal; None: as long as that.
-        headroom: The share of it that a plan may fill.
-        hoeffding: Settings of the policy of that name.
-
-    Raises:
-        InvalidNetworkError: There is no such policy.
-        InvalidStatisticsError: No load is sustained, since the fixed cost takes all of the time; or every load is,
-            since nothing costs anything.
-    """
-    rate_policy_named(policy, hoeffding)
-    planner = LoadPlanner(
-        network=network,
-        statistics=statistics,
-        policy=policy,
-        trigger_interval_seconds=trigger_interval_seconds,
-        deadline_seconds=deadline_seconds,
-        headroom=headroom,
-        hoeffding=hoeffding,
-    )
-    return replace(planner.plan(load_factor * planner.sustained_rows_per_second), load_factor=load_factor)
 
 
 def _chosen(network: QueryNetwork, load: NetworkLoad, rates_of: RatePolicy, budget: Budget, policy: str) -> ShedWork:
@@ -192,7 +166,7 @@ def explain_rates(  # noqa: PLR0913 - what was decided, and under which load, ea
     load_factor: float,
     rows_per_second: float,
     trigger_interval_seconds: float,
-    headroom: float = 0.8,
+    headroom: float = Settings.headroom,
     kept_shares: Mapping[str, float] | None = None,
 ) -> Explanation:
     """Explain the effective sampling rates of a micro-batch that was.

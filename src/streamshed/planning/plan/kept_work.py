@@ -28,7 +28,7 @@ _SAME_GROWTH = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Basis:
     """The work of the last plan, and how the errors of its queries depend on the load.
 
     Attributes:
@@ -65,14 +65,8 @@ class KeptWork:
     def __init__(self, network: QueryNetwork, policy: Policy, *, trigger_interval_seconds: float) -> None:
         self._network, self._policy = network, policy
         self._trigger_interval_seconds = trigger_interval_seconds
-        self._basis: _Kept | None = None
-        self._worked_out = 0
+        self._basis: _Basis | None = None
         self._latest_statistics: tuple[LearnedStatistics, NetworkStatistics | None, NetworkStatistics] | None = None
-
-    @property
-    def worked_out(self) -> int:
-        """How often the work was worked out anew."""
-        return self._worked_out
 
     def network_statistics(self, learned: LearnedStatistics, given: NetworkStatistics | None) -> NetworkStatistics:
         """Return what is known of the network; the same object for as long as nothing more was learned.
@@ -121,7 +115,6 @@ class KeptWork:
                 network_statistics, statistics, replace(work, planner=planner, known_least_shares=work.least_shares)
             )
         )
-        self._worked_out += 1
         return work
 
     def _again(self, network_statistics: NetworkStatistics, statistics: Statistics) -> ComingWork | None:
@@ -146,10 +139,10 @@ class KeptWork:
         of_work = _common(_ratios([(before.work_seconds(name), now.work_seconds(name)) for name in names]))
         return None if of_work is None else growth
 
-    def _basis_of(self, network_statistics: NetworkStatistics, statistics: Statistics, work: ComingWork) -> _Kept:
+    def _basis_of(self, network_statistics: NetworkStatistics, statistics: Statistics, work: ComingWork) -> _Basis:
         sheddable = [demand for demand in work.demands if not demand.is_protected]
         coefficients = [demand.coefficient for demand in sheddable]
-        return _Kept(
+        return _Basis(
             network_statistics=network_statistics,
             statistics=statistics,
             work=work,

@@ -1,8 +1,12 @@
-"""What Spark has written into its checkpoint about a micro-batch before it runs. The layout is Spark's internal."""
+"""What Spark has written into its checkpoint about a micro-batch before it runs.
+
+Rests on Spark's internals: tests/spark/contracts/test_checkpoint_files.py.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -101,15 +105,26 @@ def files_of(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> 
         micro_batch_id: Which.
         places: Of the sources, by whose numbers files are returned.
     """
-    until = _log_offsets(_offsets(checkpoint, micro_batch_id, places))
-    since = _log_offsets(_offsets(checkpoint, micro_batch_id - 1, places))
     files = {}
-    for source, last in until.items():
-        entries = range(since.get(source, -1) + 1, last + 1)
+    for source, (since, last) in log_entries(checkpoint, micro_batch_id, places).items():
         log = checkpoint.below(f"sources/{source}")
-        if paths := tuple(path for entry in entries for path in _paths(log, entry)):
+        if paths := tuple(path for entry in range(since + 1, last + 1) for path in _paths(log, entry)):
             files[source] = paths
     return files
+
+
+def log_entries(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[int, tuple[int, int]]:
+    """Return the entries of its log after which, and up to which, each file source is read in a micro-batch.
+
+    Args:
+        checkpoint: Spark's.
+        micro_batch_id: Which.
+        places: Of the sources, by whose numbers entries are returned.
+    """
+    since, until = (
+        _log_offsets(_offsets(checkpoint, number, places)) for number in (micro_batch_id - 1, micro_batch_id)
+    )
+    return {source: (since.get(source, -1), last) for source, last in until.items()}
 
 
 def rows_by_offsets(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[int, int]:
@@ -181,7 +196,8 @@ def _log_offsets(offsets: Mapping[int, Any]) -> dict[int, int]:
 def _paths(log: Storage, entry: int) -> tuple[str, ...]:
     """The files of an entry, from its own file, or from one that Spark has put all entries so far together in."""
     text = log.read_text(str(entry)) or log.read_text(f"{entry}.compact") or ""
-    files = [json.loads(line) for line in text.splitlines()[1:] if line]
+    is_of_entry = re.compile(rf'"batchId":\s*{entry}\b')  # a log may have a million entries
+    files = [json.loads(line) for line in text.splitlines()[1:] if is_of_entry.search(line)]
     return tuple(file["path"] for file in files if file["batchId"] == entry)
 
 

@@ -1,4 +1,7 @@
-"""Offsets of sources that number their rows by partition, as brokers do: {topic: {partition: next offset}}."""
+"""Offsets of sources that number their rows by partition, as brokers do: {topic: {partition: next offset}}.
+
+Rests on Spark's internals: tests/spark/kafka/test_topics.py.
+"""
 
 from __future__ import annotations
 

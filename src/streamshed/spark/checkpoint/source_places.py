@@ -1,4 +1,7 @@
-"""Which of Spark's sources bring the rows of which stream: told by their places in the query's plan."""
+"""Which of Spark's sources bring the rows of which stream: told by their places in the query's plan.
+
+Rests on Spark's internals: tests/spark/contracts/test_progress.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a micro-batch that did not finish has written of state. The layout is Spark's internal."""
+"""What a micro-batch that did not finish has written of state.
+
+Rests on Spark's internals: tests/spark/contracts/test_state_files.py.
+"""
 
 from __future__ import annotations
 

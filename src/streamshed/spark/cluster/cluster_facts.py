@@ -1,7 +1,9 @@
 """What can be told of a cluster that gives no executors: asked when something is wrong, and never for long.
 
-A standalone cluster's master is asked what its web page shows, by a message of Spark's own; it is internal to Spark, so
-that whatever it does not tell is left out.
+A standalone cluster's master is asked what its web page shows, by a message of Spark's own; whatever it does not tell
+is left out.
+
+Rests on Spark's internals: tests/spark/elastic/test_nothing_to_run_on.py.
 """
 
 from __future__ import annotations

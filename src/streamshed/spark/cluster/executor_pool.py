@@ -40,17 +40,17 @@ class ExecutorPool:
         self._patience_seconds = max(LEAST_PATIENCE_SECONDS, PATIENCE * start_seconds)
         self._load = ExecutorLoad(period_seconds)
         self._lock = threading.Lock()
-        self._there: tuple[Executor, ...] = ()
+        self._observed: tuple[Executor, ...] = ()
         self._leaving: set[str] = set()
         self._wanted: int | None = None
-        self._waiting_since_seconds, self._most_since = 0.0, 0
+        self._waiting_since_seconds, self._most_observed = 0.0, 0
         self._losses = ExecutorLosses(LOOP_PATIENCES * self._patience_seconds)
         self._came_at_seconds: dict[str, float] = {}
         # Those that have ended as is known: before this one's time, or lost, or released.
         self._gone = set(executors.loss_reasons())
         self._last_loss = ""
-        self._asked_at_seconds = 0.0
-        self._is_heard, self._is_to_ask = True, False
+        self._requested_at_seconds = 0.0
+        self._is_request_heard, self._is_request_due = True, False
         self._replaced = 0
         self._changes = 0
         self._obstacle = executors.obstacle
@@ -106,20 +106,20 @@ class ExecutorPool:
         Where Spark does not answer, it is asked as soon as it does: who wants them has paid their price.
         """
         with self._lock:
-            self._wanted, self._is_to_ask = workers, True
+            self._wanted, self._is_request_due = workers, True
             if self._executors.obstacle:
                 return
             self._release_surplus()
             self._wait_from(now_seconds)
             # After the release, which Spark takes for wanting so many fewer than before.
-            self._ask(now_seconds)
+            self._request(now_seconds)
 
     @property
     def _staying(self) -> tuple[Executor, ...]:
-        return tuple(executor for executor in self._there if executor.executor_id not in self._leaving)
+        return tuple(executor for executor in self._observed if executor.executor_id not in self._leaving)
 
     def _look(self, executors: tuple[Executor, ...], now_seconds: float) -> None:
-        before = {executor.executor_id for executor in self._there}
+        before = {executor.executor_id for executor in self._observed}
         now = {executor.executor_id for executor in executors}
         lost = self._lost(before, now)
         self._losses = self._losses.observed(lost, now_seconds)
@@ -129,22 +129,22 @@ class ExecutorPool:
         if lost:
             self._replaced += lost
             self._wanted = len(before) if self._wanted is None else self._wanted
-        self._there = executors
+        self._observed = executors
         self._leaving &= now
         self._came_at_seconds = {one: self._came_at_seconds.get(one, now_seconds) for one in now}
         # An executor that comes and goes is no sign of more to come.
-        if self._is_to_ask or (lost and was_whole) or len(self._staying) > self._most_since:
+        if self._is_request_due or (lost and was_whole) or len(self._staying) > self._most_observed:
             self._wait_from(now_seconds)
         self._load.observed(executors, now_seconds)
         is_missing = self._wanted is not None and len(self._staying) < self._wanted
         # A surplus may have come unasked, as before it was first decided how many are wanted.
         if (
             self._release_surplus()
-            or self._is_to_ask
+            or self._is_request_due
             or lost
-            or (is_missing and now_seconds - self._asked_at_seconds >= LEAST_PATIENCE_SECONDS)
+            or (is_missing and now_seconds - self._requested_at_seconds >= LEAST_PATIENCE_SECONDS)
         ):
-            self._ask(now_seconds)
+            self._request(now_seconds)
 
     def _lost(self, before: set[str], now: set[str]) -> int:
         """How many were lost that nobody had released, those among them that came and went between two looks."""
@@ -158,7 +158,7 @@ class ExecutorPool:
         return len(unseen)
 
     def _wait_from(self, now_seconds: float) -> None:
-        self._waiting_since_seconds, self._most_since = now_seconds, len(self._staying)
+        self._waiting_since_seconds, self._most_observed = now_seconds, len(self._staying)
 
     def _carrying(self, now_seconds: float) -> int:
         """How many carry load: in a loop of losses, those that have lasted for longer than it takes to be lost."""
@@ -168,9 +168,9 @@ class ExecutorPool:
         ages = [now_seconds - self._came_at_seconds.get(one.executor_id, now_seconds) for one in staying]
         return sum(age > self._patience_seconds for age in ages)
 
-    def _ask(self, now_seconds: float) -> None:
-        self._asked_at_seconds, self._is_to_ask = now_seconds, False
-        self._is_heard = self._executors.request(self.wanted)
+    def _request(self, now_seconds: float) -> None:
+        self._requested_at_seconds, self._is_request_due = now_seconds, False
+        self._is_request_heard = self._executors.request(self.wanted)
 
     def _counted(self, now_seconds: float) -> Workers:
         running = self._carrying(now_seconds)
@@ -194,7 +194,7 @@ class ExecutorPool:
         """Why workers that are missing are not counted on."""
         if not missing:
             return ""
-        if not self._is_heard:
+        if not self._is_request_heard:
             return f"the cluster did not take the request for {self.wanted} workers (is its master gone?)"
         waited = now_seconds - self._waiting_since_seconds
         if waited <= self._patience_seconds:

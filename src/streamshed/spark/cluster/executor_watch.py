@@ -2,6 +2,8 @@
 
 Spark waits without end and without a word: tasks ask for plans, and the journal follows finished micro-batches, so that
 nothing of ours would be called either.
+
+Rests on Spark's internals: tests/spark/elastic/test_nothing_to_run_on.py.
 """
 
 from __future__ import annotations

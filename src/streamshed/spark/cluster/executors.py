@@ -1,8 +1,9 @@
 """Executors of the running Spark application: who runs, and calls that add and remove them.
 
-They are Spark's internals, reached through the driver's Java process; one function each. Standalone clusters, YARN and
-Kubernetes have them alike, since the calls go to what is common to their schedulers. `tests/spark/elastic` holds them
-against a cluster.
+The calls go through the driver's Java process, one function each. Standalone clusters, YARN and Kubernetes have them
+alike, since they go to what is common to their schedulers.
+
+Rests on Spark's internals: tests/spark/elastic/test_workers_that_die.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Starting Java for a command line: its own chatter is kept off the terminal."""
+"""Starting Java for a command line: its own chatter is kept off the terminal.
+
+Rests on Spark's internals: tests/spark/contracts/test_expression_checker.py and tests/spark/test_command_line.py.
+"""
 
 from __future__ import annotations
 

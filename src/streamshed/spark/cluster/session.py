@@ -1,4 +1,7 @@
-"""Spark sessions: one of our own for the command line, and what a session must have for a network to run."""
+"""Spark sessions: one of our own for the command line, and what a session must have for a network to run.
+
+Rests on Spark's internals: tests/spark/contracts/test_state_files.py.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from streamshed.errors import ClusterUnavailableError, InvalidNetworkError, Java
 from streamshed.network.model.sources import NO_CONNECT
 from streamshed.network.words.given import is_of_connect
 from streamshed.network.words.passwords import is_secret
+from streamshed.spark.checkpoint.source_logs import COMPACT_INTERVAL
 from streamshed.spark.cluster.cluster_master import require_master
 from streamshed.spark.common.failures import innermost_cause, is_failure_of_spark
 
@@ -33,6 +37,7 @@ QUERY_SETTINGS: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.transformWithStateInPandas.maxRecordsPerBatch": "100000",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.streaming.fileSource.log.compactInterval": str(COMPACT_INTERVAL),
 }
 """What a network's streaming query runs with; Spark copies a session's settings when a query starts."""
 

@@ -1,7 +1,9 @@
 """What the tasks of a streaming query took, stage by stage: how evenly its micro-batches are spread over workers.
 
 The figures are from Spark's status store, a part of the driver behind its REST interface; no web page is needed. It is
-reached through the driver's Java process, in one function. `tests/spark/elastic` holds it against real queries.
+reached through the driver's Java process, in one function.
+
+Rests on Spark's internals: tests/spark/elastic/test_uneven_files.py.
 """
 
 from __future__ import annotations

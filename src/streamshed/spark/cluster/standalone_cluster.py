@@ -1,4 +1,7 @@
-"""A standalone cluster on this machine's loopback, of Spark's own master and workers: for benchmarks and tests."""
+"""A standalone cluster on this machine's loopback, of Spark's own master and workers: for benchmarks and tests.
+
+Rests on Spark's internals: tests/spark/elastic/test_workers_that_die.py.
+"""
 
 from __future__ import annotations
 

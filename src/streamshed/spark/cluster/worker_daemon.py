@@ -6,6 +6,8 @@ first micro-batch, when ten workers begin at once, and 100 MB. Forked from here,
     python -m streamshed.spark.cluster.worker_daemon pyspark.worker
 
 is what Spark calls, by `spark.python.daemon.module`.
+
+Rests on Spark's internals: tests/spark/contracts/test_worker_daemon.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A stream's rows by columns: a step behind its source that lets only sums go on, and what it is not sure of."""
+"""A stream's rows by columns: a step behind its source that lets only sums go on, and what it is not sure of.
+
+Rests on Spark's internals: tests/spark/contracts/test_arrow_schemas.py.
+"""
 
 from __future__ import annotations
 

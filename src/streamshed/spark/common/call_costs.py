@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from operator import add
 from typing import Any
 
-from pyspark.accumulators import Accumulator, AccumulatorParam
+from pyspark.accumulators import Accumulator
 from pyspark.sql import SparkSession
 
+from streamshed.spark.common.gathered import gathered
 from streamshed.statistics.measured import CallCost
 
 CallCosts = dict[str, CallCost]
 """By the column that a call adds to the straight line."""
 
 
-class CallCostsParam(AccumulatorParam[CallCosts]):
-    """How Spark brings the tasks' measurements to the driver."""
-
-    def zero(self, value: CallCosts) -> CallCosts:
-        """Return no measurements."""
-        return {}
-
-    def addInPlace(self, value1: CallCosts, value2: CallCosts) -> CallCosts:
-        """Put measurements together."""
-        return {name: value1.get(name, CallCost()) + value2.get(name, CallCost()) for name in {**value1, **value2}}
-
-
 def new_call_costs(spark: SparkSession) -> Accumulator[CallCosts]:
     """Return what tasks tell their measurements to."""
-    nothing: CallCosts = {}
-    return spark.sparkContext.accumulator(nothing, CallCostsParam())
+    return gathered(spark, add)
 
 
 def timed(function: Callable[..., Any], column: str, costs: Accumulator[CallCosts]) -> Callable[..., Any]:

@@ -1,4 +1,7 @@
-"""Columns built without PySpark's notes of which line of Python built each."""
+"""Columns built without PySpark's notes of which line of Python built each.
+
+Rests on Spark's internals: tests/spark/contracts/test_call_sites.py.
+"""
 
 from __future__ import annotations
 

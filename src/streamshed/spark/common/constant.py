@@ -1,4 +1,7 @@
-"""Constants that Spark works out once, not in every micro-batch. It rests on internals: see `constant`."""
+"""Constants that Spark works out once, not in every micro-batch.
+
+Rests on Spark's internals: tests/spark/contracts/test_constant.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Telling what Spark raises from what is a bug of ours."""
+"""Telling what Spark raises from what is a bug of ours.
+
+Rests on Spark's internals: tests/spark/contracts/test_failures.py.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Before every micro-batch Spark starts a Python process that only asks a processor for its state. What that imports is
 imported anew each time, while the micro-batch waits; so this file imports next to nothing.
+
+Rests on Spark's internals: tests/spark/contracts/test_compiled_once.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A DataFrame of one partition that a Python function fills on an executor, anew whenever Spark computes it."""
+"""A DataFrame of one partition that a Python function fills on an executor, anew whenever Spark computes it.
+
+Rests on Spark's internals: tests/spark/contracts/test_arrow_schemas.py and tests/spark/contracts/test_plan_table.py.
+"""
 
 from __future__ import annotations
 

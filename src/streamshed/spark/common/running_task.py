@@ -1,4 +1,7 @@
-"""What a task can tell of the micro-batch that it belongs to."""
+"""What a task can tell of the micro-batch that it belongs to.
+
+Rests on Spark's internals: tests/spark/contracts/test_plan_table.py.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 Spark generates one method for all that a fused stage does with a row until the next shuffle or explode, and HotSpot
 never compiles a method of more than 8,000 bytecodes: with 35 queries it was interpreted, 60 times as slow as with 7.
 A projection that is not fused is generated as many small methods.
+
+Rests on Spark's internals: tests/spark/contracts/test_generated_code.py.
 """
 
 from __future__ import annotations

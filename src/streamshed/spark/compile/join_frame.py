@@ -1,4 +1,7 @@
-"""The rows of a joined stream as a DataFrame: both sides' own straight lines, packed by label, joined, unpacked."""
+"""The rows of a joined stream as a DataFrame: both sides' own straight lines, packed by label, joined, unpacked.
+
+Rests on Spark's internals: tests/spark/contracts/test_arrow_schemas.py.
+"""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ _PLAN_NAMES = [one.split()[0] for one in PLAN_SCHEMA.split(", ")]
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a task has to know of a stream to tell it its plan; made by `told_of`."""
+class StreamFacts:
+    """What a task has to know of a stream to tell it its plan; made by `stream_facts`."""
 
     name: str
     gating: Gating
@@ -94,7 +94,7 @@ class Told:
         }
 
 
-def told_of(work: StreamWork, *, is_side: bool = False, side_drops: SideDrops | None = None) -> Told:
+def stream_facts(work: StreamWork, *, is_side: bool = False, side_drops: SideDrops | None = None) -> StreamFacts:
     """Return what a task has to know.
 
     Args:
@@ -102,7 +102,7 @@ def told_of(work: StreamWork, *, is_side: bool = False, side_drops: SideDrops | 
         is_side: Whether that is for a side of a join: then nothing is sampled.
         side_drops: What of the side may be dropped; None: nothing may be.
     """
-    return Told(
+    return StreamFacts(
         name=work.stream.name,
         gating=work.gating,
         grid=common_grid(work.classes),
@@ -141,9 +141,9 @@ def plan_table(
         works: What the streams of a time domain contribute to the network, by name.
         sides: The work on their rows for sides of joins, and what of it may be dropped.
     """
-    parts = {f"stream_{number}_": told_of(work) for number, work in enumerate(works.values())}
+    parts = {f"stream_{number}_": stream_facts(work) for number, work in enumerate(works.values())}
     of_sides = {
-        f"side_{number}_": told_of(side.work, is_side=True, side_drops=side.drops)
+        f"side_{number}_": stream_facts(side.work, is_side=True, side_drops=side.drops)
         for number, side in enumerate(sides.values())
     }
     parts |= of_sides

@@ -1,4 +1,7 @@
-"""Whether the checkpoint of a clock is whole: each check a function, and what they find."""
+"""Whether the checkpoint of a clock is whole: each check a function, and what they find.
+
+Rests on Spark's internals: tests/spark/contracts/test_checkpoint_files.py.
+"""
 
 from __future__ import annotations
 
@@ -42,19 +45,17 @@ class Flaw:
     is_harmless: bool = False
 
 
-@dataclass(frozen=True)
-class ClockFiles:
-    """The checkpoint of a clock, as checks are given it.
+@dataclass(frozen=True, kw_only=True)
+class ClockFolder:
+    """The checkpoint of a clock, and how far it is.
 
     Attributes:
         folder: Its folder.
-        sizes: Of its files, in bytes, by name.
         begun: The micro-batch that Spark has begun last; None: none.
-        finished: The one that has finished last.
+        finished: The one that has finished last; None: none has.
     """
 
     folder: Storage
-    sizes: Mapping[str, int]
     begun: int | None
     finished: int | None
 
@@ -62,6 +63,17 @@ class ClockFiles:
     def spark(self) -> Storage:
         """Spark's folder."""
         return self.folder.below("spark")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClockFiles(ClockFolder):
+    """The same, as checks are given it.
+
+    Attributes:
+        sizes: Of its files, in bytes, by name.
+    """
+
+    sizes: Mapping[str, int]
 
     def numbers(self, folder: str) -> list[int]:
         """Return the micro-batches of which a folder of Spark's has files, in ascending order."""
@@ -77,7 +89,7 @@ def flaws(checkpoint: Storage, clock: str) -> list[Flaw]:
     """
     folder = checkpoint.below(clock)
     spark = folder.below("spark")
-    files = ClockFiles(folder, folder.sizes(), last_begun(spark), last_committed(spark))
+    files = ClockFiles(folder=folder, sizes=folder.sizes(), begun=last_begun(spark), finished=last_committed(spark))
     return [
         Flaw(f"{clock}/{flaw.place}", flaw.says, flaw.is_harmless)
         for check in CHECKS

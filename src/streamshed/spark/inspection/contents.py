@@ -1,4 +1,7 @@
-"""What a checkpoint holds, clock by clock."""
+"""What a checkpoint holds, clock by clock.
+
+Rests on Spark's internals: tests/spark/contracts/test_checkpoint_files.py.
+"""
 
 from __future__ import annotations
 

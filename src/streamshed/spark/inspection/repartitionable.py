@@ -9,7 +9,7 @@ from streamshed.errors import IncompatibleCheckpointError
 from streamshed.spark.checkpoint.checkpoint_reader import interrupted_repartitioning, last_begun, last_committed
 from streamshed.spark.checkpoint.stop_note import written_when_stopped
 from streamshed.spark.checkpoint.storage import Storage
-from streamshed.spark.inspection.checks import flaws
+from streamshed.spark.inspection.checks import ClockFolder, flaws
 from streamshed.spark.inspection.contents import clocks_of
 from streamshed.spark.inspection.state_stores import StateOperator, state_operators
 from streamshed.spark.windows.manifest import NEW_CHECKPOINT, Manifest, read_manifest
@@ -18,28 +18,17 @@ _AGGREGATE = "stateStoreSave"
 """What Spark calls a stage that aggregates. It moves the state of its groups as it moves their rows."""
 
 
-@dataclass(frozen=True)
-class ClockPartitions:
+@dataclass(frozen=True, kw_only=True)
+class ClockPartitions(ClockFolder):
     """The checkpoint of a clock that is to have another number of partitions.
 
     Attributes:
-        folder: The checkpoint of the clock.
         clock: Its name.
         manifest: What it was made for.
-        begun: The latest micro-batch that Spark has begun; None: none.
-        finished: The latest that has finished; None: none has.
     """
 
-    folder: Storage
     clock: str
     manifest: Manifest
-    begun: int | None
-    finished: int | None
-
-    @property
-    def spark(self) -> Storage:
-        """Spark's folder."""
-        return self.folder.below("spark")
 
     @property
     def called_off(self) -> int | None:
@@ -84,7 +73,9 @@ def _clock_partitions(checkpoint: Storage, clock: str) -> ClockPartitions:
         raise IncompatibleCheckpointError(
             f'the checkpoint "{folder.root}" has nothing in it yet: partitions={{N}} at its first start says how many'
         )
-    return ClockPartitions(folder, clock, manifest, last_begun(spark), last_committed(spark))
+    return ClockPartitions(
+        folder=folder, begun=last_begun(spark), finished=last_committed(spark), clock=clock, manifest=manifest
+    )
 
 
 def _problems(checkpoint: Storage, clock: ClockPartitions, partitions: int) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""State in a checkpoint: the stages that keep it, and the versions of it that are there. The layout is Spark's."""
+"""State in a checkpoint: the stages that keep it, and the versions of it that are there.
+
+Rests on Spark's internals: tests/spark/contracts/test_state_files.py.
+"""
 
 from __future__ import annotations
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pyspark.accumulators import Accumulator, AccumulatorParam
+from pyspark.accumulators import Accumulator
 from pyspark.sql import SparkSession
 
 from streamshed.joins.learn.partition_report import PartitionReport
+from streamshed.spark.common.gathered import gathered
 
 
 class ReportKey(NamedTuple):
@@ -21,19 +22,6 @@ class ReportKey(NamedTuple):
 JoinReports = dict[ReportKey, PartitionReport]
 
 
-class JoinReportsParam(AccumulatorParam[JoinReports]):
-    """How Spark brings reports to the driver."""
-
-    def zero(self, value: JoinReports) -> JoinReports:
-        """Return no reports."""
-        return {}
-
-    def addInPlace(self, value1: JoinReports, value2: JoinReports) -> JoinReports:
-        """Put reports together."""
-        return {**value1, **value2}
-
-
 def new_join_reports(spark: SparkSession) -> Accumulator[JoinReports]:
     """Return what tasks tell their reports to."""
-    nothing: JoinReports = {}
-    return spark.sparkContext.accumulator(nothing, JoinReportsParam())
+    return gathered(spark)

@@ -1,4 +1,7 @@
-"""How a micro-batch is called off when its run is being stopped, without Spark taking it for a failure."""
+"""How a micro-batch is called off when its run is being stopped, without Spark taking it for a failure.
+
+Rests on Spark's internals: tests/spark/contracts/test_interruption.py.
+"""
 
 from __future__ import annotations
 

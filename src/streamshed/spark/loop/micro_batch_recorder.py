@@ -129,6 +129,7 @@ class MicroBatchRecorder:
             started_at_seconds=report.started_at_seconds,
             processing_seconds=report.processing_seconds,
             trigger_interval_seconds=outcome.trigger_interval_seconds,
+            latency_goal_seconds=to.loop.settings.latency_goal_seconds,
             offered_rows=sum(report.offered_rows.values()),
             admitted_rows=round(rows_admitted(report.offered_rows, outcome.admitted_rows)),
             sampling_rates=dict(outcome.sampling_rates),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streamshed.network.words.notebook import preformatted, shortened
+from streamshed.network.words.notebook import ShownInBrief
 from streamshed.network.words.wording import count_text, seconds_text, share_text
 from streamshed.spark.cluster.scaling_status import ScalingStatus
 
@@ -78,7 +78,7 @@ class JoinStatus:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class RunStatus:
+class RunStatus(ShownInBrief):
     """The state of a time domain after its latest finished micro-batch.
 
     Attributes:
@@ -87,6 +87,7 @@ class RunStatus:
         started_at_seconds: When it started, seconds since the epoch.
         processing_seconds: How long it took.
         trigger_interval_seconds: How long it should take at most.
+        latency_goal_seconds: How long after their rows answers should come at most.
         utilization: The one by the other.
         offered_rows: Rows read.
         admitted_rows: Rows that passed the samplers; estimated for a stream that is alone in its time domain.
@@ -119,6 +120,7 @@ class RunStatus:
     started_at_seconds: float = 0.0
     processing_seconds: float = 0.0
     trigger_interval_seconds: float = 1.0
+    latency_goal_seconds: float = 2.0
     offered_rows: int = 0
     admitted_rows: int = 0
     sampling_rates: Mapping[str, float] = field(default_factory=dict)
@@ -161,12 +163,6 @@ class RunStatus:
             gaps = f", {count_text(query.gaps)} windows missing" if query.gaps else ""
             lines.append(f"  {name}: {count_text(query.answers)} answers{exact}{gaps}, from {share_text(shed)}")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return shortened(str(self))
-
-    def _repr_html_(self) -> str:
-        return preformatted(str(self))
 
     @property
     def utilization(self) -> float:

@@ -1,4 +1,7 @@
-"""What Spark's analyzer has against an expression, in the words of the one who wrote it."""
+"""What Spark's analyzer has against an expression, in the words of the one who wrote it.
+
+Rests on Spark's internals: tests/spark/batch/test_refused_expressions.py.
+"""
 
 from __future__ import annotations
 

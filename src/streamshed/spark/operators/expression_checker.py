@@ -1,4 +1,7 @@
-"""Asking Spark's own parser about an SQL expression: nothing is analyzed, nothing runs."""
+"""Asking Spark's own parser about an SQL expression: nothing is analyzed, nothing runs.
+
+Rests on Spark's internals: tests/spark/contracts/test_expression_checker.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Vectorized user functions that see only the rows which reach their operator."""
+"""Vectorized user functions that see only the rows which reach their operator.
+
+Rests on Spark's internals: tests/spark/contracts/test_arrow_schemas.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The columns of a stored relation in files, where its schema does not say them."""
+"""The columns of a stored relation in files, where its schema does not say them.
+
+Rests on Spark's internals: tests/spark/batch/test_relations.py.
+"""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from streamshed.spark.relations.relation_formats import (
     Opened,
     csv_file,
     json_file,
+    orc_file,
     parquet_file,
     text_file,
 )
@@ -84,6 +85,8 @@ class TableReader:
         match self.format:
             case FileFormat.PARQUET:
                 return parquet_file(opened, fields)
+            case FileFormat.ORC:
+                return orc_file(opened, fields)
             case FileFormat.CSV:
                 columns = [name for name in self.columns if name.lower() not in partition]
                 return csv_file(opened, self.layout, columns)

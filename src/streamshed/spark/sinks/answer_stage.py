@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
-from pyspark.accumulators import Accumulator, AccumulatorParam
+from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -24,6 +24,7 @@ from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.intake import Share
 from streamshed.spark.admit.set_aside import SetAside
+from streamshed.spark.common.gathered import gathered
 from streamshed.spark.common.group_cohort import state_cohort
 from streamshed.spark.common.in_arrow import in_arrow
 from streamshed.spark.common.running_task import micro_batch_id, partition_id, query_id
@@ -57,22 +58,9 @@ Summaries = dict[tuple[int, int, int], TaskSummary]
 _LAST_LEVEL = 0
 
 
-class SummariesParam(AccumulatorParam[Summaries]):
-    """How Spark brings the tasks' summaries to the driver."""
-
-    def zero(self, value: Summaries) -> Summaries:
-        """Return no summaries."""
-        return {}
-
-    def addInPlace(self, value1: Summaries, value2: Summaries) -> Summaries:
-        """Put summaries together."""
-        return {**value1, **value2}
-
-
 def new_summaries(spark: SparkSession) -> Accumulator[Summaries]:
     """Return what tasks tell their summaries to."""
-    nothing: Summaries = {}
-    return spark.sparkContext.accumulator(nothing, SummariesParam())
+    return gathered(spark)
 
 
 def answer_frame(partials: DataFrame, answering: Answering, nested: Nested = MappingProxyType({})) -> DataFrame:

@@ -10,12 +10,13 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.answering.table.answer_schema import ANSWER_SCHEMA, answer_columns
+from streamshed.answering.table.answer_schema import answer_columns
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError
 from streamshed.network.sql.expression import quoted
 from streamshed.network.words.given import is_a, is_filled_text
 from streamshed.spark.checkpoint.storage import absolute_location
 from streamshed.spark.common.connector import DELTA
+from streamshed.spark.sinks.existing_table import require_columns, require_partitions
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,9 @@ class DeltaSink:
             if refused is not error:
                 raise SinkUnavailableError(str(refused)) from error
             return  # there is no table yet
-        if missing := [name for name, _ in ANSWER_SCHEMA if name not in columns]:
-            raise SinkUnavailableError(f"{self.label}: the table there is of no answers, it lacks {', '.join(missing)}")
+        require_columns(self.label, columns)
         row = spark.sql(f"DESCRIBE DETAIL delta.{quoted(self.path)}").first()
-        there = () if row is None else tuple(row["partitionColumns"])
-        if self.partition_by and there != self.partition_by:
-            wanted, is_by = (", ".join(names) or "nothing" for names in (self.partition_by, there))
-            raise SinkUnavailableError(f"{self.label}: the table there is partitioned by {is_by}, not by {wanted}")
+        require_partitions(self.label, self.partition_by, () if row is None else tuple(row["partitionColumns"]))
 
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
         """Append the answers in one transaction, unless it was done before."""

@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
-from streamshed.errors import InvalidNetworkError, MissingExtraError, ServerUnavailableError, SinkUnavailableError
+from streamshed.errors import InvalidNetworkError, ServerUnavailableError, SinkUnavailableError
 from streamshed.network.run.postgres_connection import check_postgres
 from streamshed.network.words.given import is_text
+from streamshed.spark.sinks.driver_sink import DriverSink, extra_module, sentence
 from streamshed.spark.sinks.postgres_rows import rows_of
 from streamshed.spark.sinks.postgres_table import PostgresTable
 
@@ -30,7 +30,7 @@ _DEFAULTS = {
 
 
 @dataclass(frozen=True)
-class PostgresSink:
+class PostgresSink(DriverSink):
     """A table of Postgres, each answer once.
 
     A micro-batch is one transaction, which inserts or updates answers by their ids. One without answers is none. Each
@@ -41,8 +41,6 @@ class PostgresSink:
         connection: How the server is reached, as libpq takes it, without a password.
     """
 
-    reads_once: ClassVar[bool] = True
-
     table: str
     connection: str = ""
 
@@ -51,25 +49,13 @@ class PostgresSink:
         """What it is called in messages."""
         return f'the sink postgres "{self.table}"'
 
-    def check(self) -> None:
+    def prepare(self) -> None:
         """See that the server answers, make the table if it is not there, and see that it takes answers."""
-        try:
-            with self._connected() as connection:
-                PostgresTable(self.table, self.label).prepare(connection)
-        except ServerUnavailableError as error:
-            raise SinkUnavailableError(str(error)) from error
-
-    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
-        """Insert the answers, or update those that are there, in one transaction.
-
-        Raises:
-            ServerUnavailableError: The server does not answer: the run waits for it.
-            SinkUnavailableError: It does not take them.
-        """
-        self.write_rows(answers.toArrow(), query_id, micro_batch_id)
+        with self._connected() as connection:
+            PostgresTable(self.table, self.label).prepare(connection)
 
     def write_rows(self, answers: pa.Table, query_id: str, micro_batch_id: int) -> None:
-        """Do so for answers that are here already, as rows of the answer schema."""
+        """Insert the answers, or update those that are there, in one transaction."""
         rows = list(rows_of(answers, query_id, micro_batch_id))
         if rows:
             with self._connected() as connection:
@@ -78,7 +64,7 @@ class PostgresSink:
     @contextmanager
     def _connected(self) -> Iterator[psycopg.Connection[Any]]:
         """A transaction, which is committed at the end."""
-        psycopg = self._psycopg()
+        psycopg = extra_module("psycopg", extra="postgres", label=self.label)
         try:
             given = psycopg.conninfo.conninfo_to_dict(self.connection)
             defaults = {
@@ -89,20 +75,9 @@ class PostgresSink:
             with psycopg.connect(self.connection, **defaults) as connection:
                 yield connection
         except psycopg.OperationalError as error:
-            raise ServerUnavailableError(f"{self.label}: {_sentence(error)}") from error
+            raise ServerUnavailableError(f"{self.label}: {sentence(error)}") from error
         except psycopg.Error as error:
-            raise SinkUnavailableError(f"{self.label}: {_sentence(error)}") from error
-
-    def _psycopg(self) -> Any:
-        try:
-            import psycopg
-        except ImportError as error:
-            raise MissingExtraError(f"{self.label} needs a package more: pip install 'streamshed[postgres]'") from error
-        return psycopg
-
-
-def _sentence(error: Exception) -> str:
-    return " ".join(str(error).split())
+            raise SinkUnavailableError(f"{self.label}: {sentence(error)}") from error
 
 
 def postgres_sink(table: str, connection: str = "") -> PostgresSink:

@@ -1,4 +1,7 @@
-"""What a Kafka cluster says of topics, asked by the client that Spark's connector brings."""
+"""What a Kafka cluster says of topics, asked by the client that Spark's connector brings.
+
+Rests on Spark's internals: tests/spark/kafka/test_topics.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What Spark reports of a finished micro-batch, in our terms. Its names end here."""
+"""What Spark reports of a finished micro-batch, in our terms. Its names end here.
+
+Rests on Spark's internals: tests/spark/contracts/test_progress.py.
+"""
 
 from __future__ import annotations
 

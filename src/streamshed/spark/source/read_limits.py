@@ -1,4 +1,7 @@
-"""How many rows the sources of a running query are read of at most, changed between two micro-batches."""
+"""How many rows the sources of a running query are read of at most, changed between two micro-batches.
+
+Rests on Spark's internals: tests/spark/contracts/test_read_limits.py and tests/spark/kafka/test_topics.py.
+"""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
+from streamshed.control.rows_to_read import FIRST_ROWS
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError, near_miss
 from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.join_source import JoinSource
@@ -18,10 +19,10 @@ from streamshed.network.model.source_folder import require_folder
 from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, RateSource
 from streamshed.network.model.stream import IdentityKind, Stream
 from streamshed.network.words.columns import format_schema
+from streamshed.spark.common.connector import KAFKA
 from streamshed.spark.common.internal_names import CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
 from streamshed.spark.source.file_rows import NUMBERED, found_in_files, numbered
 from streamshed.spark.source.table_rows import table_rows
-from streamshed.spark.source.topic_rows import topic_rows
 
 
 def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -40,7 +41,7 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
         case DeltaSource() as source:
             return table_rows(spark.readStream, source)
         case KafkaSource() as source:
-            return topic_rows(spark, source)
+            return _topic_rows(spark, source)
         case RateSource() as source:
             return spark.readStream.format("rate").option("rowsPerSecond", source.rows_per_second).load()
         case DataFrameSource() as source:
@@ -161,3 +162,22 @@ def _loaded(reader: DataFrameReader | DataStreamReader, source: FolderSource, st
 
 def _identified(rows: DataFrame, stream: Stream) -> DataFrame:
     return found_in_files(rows) if stream.identity.kind is IdentityKind.FILE_ROW else rows
+
+
+def _topic_rows(spark: SparkSession, source: KafkaSource) -> DataFrame:
+    """Return the streaming DataFrame of topics, with the columns of the source.
+
+    Raises:
+        SourceUnavailableError: The session has no connector to Kafka.
+    """
+    first = FIRST_ROWS if source.max_rows_per_micro_batch is None else source.max_rows_per_micro_batch
+    reader = spark.readStream.format("kafka").options(**dict(source.options))
+    reader = reader.option("kafka.bootstrap.servers", source.servers)
+    reader = reader.option("subscribePattern" if source.is_pattern else "subscribe", ",".join(source.topics))
+    reader = reader.option("startingOffsets", source.start).option("includeHeaders", source.headers)
+    reader = reader.option("failOnDataLoss", False).option("maxOffsetsPerTrigger", first)
+    try:
+        rows = reader.load()
+    except AnalysisException as error:
+        raise KAFKA.refused(error, source.label) from error
+    return rows.select(*[F.col(column.name).alias(source.column(column.name)) for column in source.broker_columns])

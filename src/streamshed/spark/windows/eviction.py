@@ -1,4 +1,7 @@
-"""The one Spark internal that lets slices and windows of our own close as Spark's windows do."""
+"""The one Spark internal that lets slices and windows of our own close as Spark's windows do.
+
+Rests on Spark's internals: tests/spark/contracts/test_eviction.py.
+"""
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F

@@ -1,4 +1,7 @@
-"""The manifest of a checkpoint: what its state was made for."""
+"""The manifest of a checkpoint: what its state was made for.
+
+Rests on Spark's internals: tests/spark/contracts/test_checkpoint_files.py.
+"""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pyspark
 
-from streamshed import __version__
 from streamshed.errors import IncompatibleCheckpointError
+from streamshed.version import __version__
 
 Document = Mapping[str, Any]
 """A manifest as JSON has it."""

@@ -1,4 +1,7 @@
-"""Between slices and windows: what aggregates of the user's own make of a closed slice, once for all its windows."""
+"""Between slices and windows: what aggregates of the user's own make of a closed slice, once for all its windows.
+
+Rests on Spark's internals: tests/spark/contracts/test_arrow_schemas.py.
+"""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from streamshed.planning.window_drop.track.open_windows import EventTimes, Query
 from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark.admit.retained_rows import places_of, retained_rows
+from tests.oracles.intakes import intake_count
 from tests.thoroughness import examples
 from tests.unit.planning.networks import rows_of
 
@@ -91,7 +92,7 @@ def test_of_the_cohorts_as_many_drop_in_each_epoch(batch: int, drop_share: float
 def test_a_row_is_kept_iff_a_window_that_is_kept_for_its_groups_needs_it(queries: QueryNetwork, told: Steps) -> None:
     drops = decided(droppable(queries), told)[-1]
     work = stream_work(rows_of("packets"), queries.queries)
-    found = retained_rows(work.gating, [0] * work.gating.intake_count, drops)
+    found = retained_rows(work.gating, [0] * intake_count(work.gating), drops)
     if found is None:
         assert not any(one.unneeded for one in drops.queries.values())
         return

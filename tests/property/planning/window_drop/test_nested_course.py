@@ -26,6 +26,7 @@ from streamshed.sharing.network_work import stream_work
 from streamshed.spark.admit.retained_rows import RetainedRows, places_of, retained_rows
 from streamshed.spark.source.event_times import event_times
 from streamshed.spark.source.upcoming_rows import EventBounds
+from tests.oracles.intakes import intake_count
 from tests.property.planning.window_drop.nested_course import (
     DEEPEST,
     Asked,
@@ -102,7 +103,7 @@ class Running:
 
     def passes(self, row: Row, told: RetainedRows | None) -> tuple[float, list[bool]]:
         """At which rate a row passes the source, and which intakes take it: looked up as the scan does."""
-        intakes = range(self.gating.intake_count)
+        intakes = range(intake_count(self.gating))
         if told is None or row.time < told.base:
             return 1.0, [True for _ in intakes]
         slot, per_slot = (row.time - told.base) // told.step, len(places_of(self.gating))
@@ -209,7 +210,7 @@ class Played:
             assert not any(_ends(one, number) > self.opened for number in taken_back), (part, taken_back)
         runs = [one.run for one in self.drops.queries.values()]
         self.met["micro-batches decided in runs"] += any(run.begun < run.until < FOREVER for run in runs)
-        codes = [0] * running.gating.intake_count
+        codes = [0] * intake_count(running.gating)
         dropped = {part: frozenset(one.numbers()) for part, one in self.drops.queries.items()}
         return Told(self.drops, dropped, retained_rows(running.gating, codes, self.drops))
 

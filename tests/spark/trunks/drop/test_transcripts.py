@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.stream import Stream
+from tests.oracles.windows_of_a_row import windows_containing
 from tests.spark.event_times import instants, seconds_of
 from tests.spark.sessions import interpreting
 from tests.spark.trunks.drop import STEP_SECONDS, STEPS
@@ -99,6 +100,6 @@ def _windows_of_late_rows(told: Transcript) -> Counter[float]:
         start / SECOND
         for step, rows in told.rows.items()
         for second, _ in rows
-        for start in told.specification.windows_containing(round(second * SECOND))
+        for start in windows_containing(told.specification, round(second * SECOND))
         if (start + told.specification.size_microseconds) / SECOND <= told.closed_until(step)
     )

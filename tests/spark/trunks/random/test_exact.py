@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from streamshed.network.model.query import Query
 from streamshed.network.terms.window import WindowSpecification
+from tests.oracles.windows_of_a_row import windows_containing
 from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS
 from tests.spark.exactness.build import build_query
 from tests.spark.exactness.comparison import first_difference, rows_difference
@@ -130,7 +131,7 @@ def _late_pairs(query: QuerySpec, outcome: Outcome, whole: Oracle) -> int:
     pairs = 0
     for row in rows:
         instant = EPOCH_MICROSECONDS + (row["ts"] - EPOCH.replace(tzinfo=None)) // timedelta(microseconds=1)
-        starts = windows.windows_containing(instant)
+        starts = windows_containing(windows, instant)
         pairs += sum(start + query.window.size <= closed_until[row["row"]] for start in starts)
     return pairs
 

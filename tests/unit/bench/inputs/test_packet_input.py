@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamshed.errors import SourceUnavailableError
-from streamshed.traces.packets import PACKET_SCHEMA, PacketTraffic, write_packets
+from streamshed.traces.packets import PACKET_SCHEMA, PacketTraffic, generate_packets
 from streamshed.traces.trace import read_trace
 from streamshed_bench.contract import BenchOptions
 from streamshed_bench.inputs.packet_input import linked, packet_trace, stage_typed
@@ -20,8 +20,9 @@ def test_packets_are_generated_where_no_trace_is_given() -> None:
 
 def test_a_trace_of_the_user_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "own.parquet"
-    rows = write_packets(PacketTraffic(rows_per_second=100, span_seconds=5), file)
-    assert packet_trace(BenchOptions(trace=str(file))).rows == rows
+    packets = generate_packets(PacketTraffic(rows_per_second=100, span_seconds=5))
+    pq.write_table(packets, file)
+    assert packet_trace(BenchOptions(trace=str(file))).rows == packets.num_rows
 
 
 def test_a_missing_trace_is_said(tmp_path: Path) -> None:
@@ -31,7 +32,7 @@ def test_a_missing_trace_is_said(tmp_path: Path) -> None:
 
 def test_staged_files_follow_one_another_in_event_time(tmp_path: Path) -> None:
     file = tmp_path / "own.parquet"
-    write_packets(PacketTraffic(rows_per_second=1000, span_seconds=3), file)
+    pq.write_table(generate_packets(PacketTraffic(rows_per_second=1000, span_seconds=3)), file)
     shares: list[float] = []
     files = stage_typed(read_trace(file), tmp_path / "work", files=4, rows_per_file=50_000, progress=shares.append)
     times = [pq.read_table(staged).column("ts") for staged in files]

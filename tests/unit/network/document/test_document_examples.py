@@ -16,8 +16,8 @@ from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
 from streamshed.network.run.feed import Feed, feed_problems
-from streamshed.traces.kafka_shape import KAFKA_SCHEMA
 from streamshed.traces.packets import PACKET_SCHEMA
+from tests.oracles.kafka_schema import KAFKA_SCHEMA
 from tests.unit.cli.command_line import streamshed
 
 EXAMPLES = Path(__file__).parents[4] / "examples"

@@ -61,11 +61,25 @@ def test_everything_can_be_said() -> None:
         ),
         ("{postgres: answers}", SinkSettings("postgres", "answers")),
         ("{postgres: live.answers, connection: host=db}", SinkSettings("postgres", "live.answers", "host=db")),
+        ("{iceberg: live.answers}", SinkSettings("iceberg", "live.answers")),
+        (
+            "{iceberg: live.answers, catalog: lake, partition_by: [query, kind]}",
+            SinkSettings("iceberg", "live.answers", "lake", partition_by=("query", "kind")),
+        ),
         ("{parquet: 's3a://b/answers'}", SinkSettings("parquet", "s3a://b/answers")),
     ],
 )
 def test_sinks(text: str, sink: SinkSettings) -> None:
-    assert parse_network(f"{DOCUMENT}run: {{sink: {text}}}").run.sink == sink
+    document = parse_network(f"{DOCUMENT}run: {{sink: {text}}}")
+    assert document.run.sink == sink
+    assert parse_network(network_to_document(document.network, document.run)).run.sink == sink
+
+
+def test_a_sink_in_sql() -> None:
+    statements = "SET sink = (iceberg = 'live.answers', catalog = 'lake', partition_by = ('query'));"
+    text = f"{parse_network(DOCUMENT).network.to_sql()}{statements}"
+    expected = SinkSettings("iceberg", "live.answers", "lake", partition_by=("query",))
+    assert parse_network(text, language=Language.SQL).run.sink == expected
 
 
 TEXTS = st.text("abc", min_size=1).map(lambda text: f"/flows/{text}")
@@ -159,6 +173,9 @@ def test_a_latency_within_the_trigger_is_refused() -> None:
         "{postgres: answers, conection: 'host=db password=chameleon'}",
         "{postgres: answers, connection: 'postgresql://streams:chameleon@db', more: 1}",
         "{postgres: 'an swers', connection: 'postgresql://streams:chameleon@db'}",
+        "{iceberg: live.answers, catalog: 'https://streams:chameleon@lake'}",
+        "{iceberg: live.answers, catalog: {uri: 'https://lake', token: chameleon}}",
+        "{iceberg: answers, catalog: 'postgresql+psycopg://streams:chameleon@db'}",
     ],
 )
 def test_a_password_is_refused_and_not_shown(sink: str) -> None:

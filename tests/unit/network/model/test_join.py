@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.joins.choose.policies import DEFAULT_JOIN_POLICY, JOIN_POLICIES
+from streamshed.joins.choose.policies import JOIN_POLICIES
 from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import network
@@ -13,7 +13,7 @@ from streamshed.network.model.node import Node
 from streamshed.network.model.sources import folder, rate
 from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
-from streamshed.network.terms.join_shedding import JOIN_POLICY_NAMES
+from streamshed.network.terms.join_shedding import DEFAULT_JOIN_POLICY_NAME, JOIN_POLICY_NAMES
 from tests.unit.network.examples import FakeFrame
 
 _SECOND = 1_000_000
@@ -100,7 +100,7 @@ def test_the_sides_of_a_join_belong_to_its_time_domain_and_are_not_asked_for() -
 
 def test_the_policies_are_those_that_there_are() -> None:
     assert tuple(policy.name for policy in JOIN_POLICIES) == JOIN_POLICY_NAMES
-    assert FLOWS.join(ALERTS, on="port", within="1 s").source.shedding.policy == DEFAULT_JOIN_POLICY  # type: ignore[union-attr]
+    assert FLOWS.join(ALERTS, on="port", within="1 s").source.shedding.policy == DEFAULT_JOIN_POLICY_NAME  # type: ignore[union-attr]
 
 
 def _same(left: object, _right: object) -> object:

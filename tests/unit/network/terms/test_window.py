@@ -2,6 +2,7 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.terms.window import Edge, WindowSpecification
+from tests.oracles.windows_of_a_row import windows_containing
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,7 @@ def test_starts_and_ends_are_apart_otherwise() -> None:
 
 
 def test_instants_before_the_epoch_have_windows() -> None:
-    assert list(WindowSpecification(10, 5).windows_containing(-1)) == [-10, -5]
+    assert list(windows_containing(WindowSpecification(10, 5), -1)) == [-10, -5]
 
 
 @pytest.mark.parametrize(

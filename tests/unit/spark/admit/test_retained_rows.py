@@ -10,6 +10,7 @@ from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.planning.window_drop.windows.gap_coin import GapCoin
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.spark.admit.retained_rows import retained_rows, whole_words
+from tests.oracles.intakes import intake_count
 from tests.unit.planning.networks import rows_of
 
 SECOND = 1_000_000
@@ -46,16 +47,16 @@ def test_queries_that_tolerate_gaps_have_bits_of_their_own() -> None:
 
 def test_nothing_is_told_while_nothing_is_dropped() -> None:
     gating = work().gating
-    assert retained_rows(gating, [0] * gating.intake_count, WindowDrops(queries={})) is None
+    assert retained_rows(gating, [0] * intake_count(gating), WindowDrops(queries={})) is None
     elsewhere = WindowDrops(
         queries={"99": QueryDrops(coin=GapCoin(1, 9, WindowSpecification(10, 10), 10), dropped=((0, 3),))}
     )
-    assert retained_rows(gating, [0] * gating.intake_count, elsewhere) is None
+    assert retained_rows(gating, [0] * intake_count(gating), elsewhere) is None
 
 
 def test_rows_pass_what_anybody_needs_of_them() -> None:
     gating = work().gating
-    codes = [32 if intake in intakes_of("sampled") else 0 for intake in range(gating.intake_count)]
+    codes = [32 if intake in intakes_of("sampled") else 0 for intake in range(intake_count(gating))]
     told = retained_rows(gating, codes, drops(subset=((0, 0), (2, 3)), other=((0, 3),)))
     assert told is not None
     assert (told.base, told.step) == (0, 10 * SECOND)
@@ -86,7 +87,7 @@ def test_rows_nobody_wants_are_kept_with_probability_0() -> None:
     definition = str(alone.slots[0].query.definition_id)
     window = WindowSpecification(10 * SECOND, 10 * SECOND)
     dropped = WindowDrops(queries={definition: QueryDrops(coin=GapCoin(1, 5, window, 10), dropped=((3, 5),))})
-    told = retained_rows(alone.gating, [0] * alone.gating.intake_count, dropped)
+    told = retained_rows(alone.gating, [0] * intake_count(alone.gating), dropped)
     assert told is not None
     assert set(told.rates) == {0.0}
     assert all(word == 0 for words in told.words for word in words[: len(alone.classes)])
@@ -95,7 +96,7 @@ def test_rows_nobody_wants_are_kept_with_probability_0() -> None:
 
 def test_where_rates_differ_by_size_rows_that_anybody_samples_stay() -> None:
     gating = work().gating
-    codes = [32 if intake in intakes_of("sampled") else 0 for intake in range(gating.intake_count)]
+    codes = [32 if intake in intakes_of("sampled") else 0 for intake in range(intake_count(gating))]
     told = retained_rows(gating, codes, drops(subset=((0, 0),), other=((0, 1),)), by_rate=False)
     assert told is not None
     assert set(told.rates) == {1.0}
@@ -109,7 +110,7 @@ def test_rows_behind_a_shared_aggregate_are_needed_by_any_query_that_rests_on_it
         for fold in ("max", "min")
     )
     shared = stream_work(rows, network(most, least).foundation.queries)
-    assert shared.gating.intake_count == 1
+    assert intake_count(shared.gating) == 1
     window = WindowSpecification(10 * SECOND, 10 * SECOND)
     dropped = WindowDrops(
         queries={

@@ -18,7 +18,7 @@ from streamshed.planning.window_drop.track.droppable import droppable_queries
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.network_work import StreamWork, stream_work
-from streamshed.spark.compile.plan_table import told_of
+from streamshed.spark.compile.plan_table import stream_facts
 from streamshed.spark.compile.side_answers import side_works
 from streamshed.spark.domain_facts import longest_window
 from streamshed.spark.loop.join_planner import JoinPlanner
@@ -67,7 +67,7 @@ def test_results_may_be_missing_from_the_earliest_answer_on(left: Node, start: i
 
 def test_slices_over_results_are_open_as_long_as_answers_come() -> None:
     row = PlanRow(micro_batch_id=3, open=OPEN, streams={"pairs": StreamPlan(carrier_from=990 * SECOND)})
-    opened = {node: told_of(_work(_joined(node))).values(row) for node in (CALLS, BUSY)}
+    opened = {node: stream_facts(_work(_joined(node))).values(row) for node in (CALLS, BUSY)}
     # Slices begin with 3, 13, 23 seconds and so on.
     assert [opened[node]["__opened"] for node in (CALLS, BUSY)] == [993 * SECOND, 973 * SECOND]
     assert [opened[node]["__open"] for node in (CALLS, BUSY)] == [OPEN, OPEN - 20 * SECOND]
@@ -81,8 +81,8 @@ def test_a_side_is_told_of_the_carrier_and_that_nothing_is_shed() -> None:
     work = side.work
     assert side.drops is None
     row = PlanRow(micro_batch_id=3, open=OPEN, streams={"calls": shed}, drops=NOTHING_DROPPED)
-    told = told_of(work, is_side=True).values(row)
-    as_if_whole = told_of(work).values(
+    told = stream_facts(work, is_side=True).values(row)
+    as_if_whole = stream_facts(work).values(
         PlanRow(
             micro_batch_id=3,
             open=OPEN,
@@ -90,7 +90,7 @@ def test_a_side_is_told_of_the_carrier_and_that_nothing_is_shed() -> None:
         )
     )
     assert told == as_if_whole
-    assert told != told_of(work).values(row)
+    assert told != stream_facts(work).values(row)
 
 
 def _subset(joined: Stream, name: str = "some", size: str = "10 s", gap: int = 9) -> Query:
@@ -120,7 +120,7 @@ def test_a_side_is_told_which_rows_no_kept_window_over_the_join_needs(
     """
     asked = network(_subset(_joined(left)))
     told = {
-        of.side: told_of(one.work, is_side=True, side_drops=one.drops).values(_dropped(asked, some=((11, 17),)))
+        of.side: stream_facts(one.work, is_side=True, side_drops=one.drops).values(_dropped(asked, some=((11, 17),)))
         for of, one in side_works(asked.time_domains[0], asked).items()
     }
     for side, name in zip(Side, ("calls", "alerts"), strict=True):
@@ -138,15 +138,17 @@ def test_a_side_spares_what_none_of_the_queries_needs_and_nothing_where_one_need
     asked = network(few, many)
     works = side_works(asked.time_domains[0], asked)
     row = _dropped(asked, some=((11, 17),), others=((6, 6),))
-    (table, _) = (told_of(one.work, is_side=True, side_drops=one.drops).values(row) for one in works.values())
+    (table, _) = (stream_facts(one.work, is_side=True, side_drops=one.drops).values(row) for one in works.values())
     # Of 113 to 153 the window of the others from 103 s on needs what comes before 123 s, the next what comes from 113.
     assert table["__retained"] is None
     row = _dropped(asked, some=((11, 17),), others=((6, 8),))
-    (table, _) = (told_of(one.work, is_side=True, side_drops=one.drops).values(row) for one in works.values())
+    (table, _) = (stream_facts(one.work, is_side=True, side_drops=one.drops).values(row) for one in works.values())
     retained: Any = table["__retained"]
     assert (retained["base"], retained["step"]) == (123 * SECOND, 30 * SECOND)
     undecided = replace(row, drops=WindowDrops(queries=dict(list(row.drops.queries.items())[:1])))
-    (table, _) = (told_of(one.work, is_side=True, side_drops=one.drops).values(undecided) for one in works.values())
+    (table, _) = (
+        stream_facts(one.work, is_side=True, side_drops=one.drops).values(undecided) for one in works.values()
+    )
     assert table["__retained"] is None
     exact = joined.window("7 s").agg(n="count(*)").query("all", mode="exact")
     assert not side_works(asked.time_domains[0], network(few, exact))

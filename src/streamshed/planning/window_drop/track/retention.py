@@ -64,11 +64,6 @@ class RetentionTable:
     step: int
     needed: tuple[tuple[bool, ...], ...]
 
-    def is_needed(self, time: int, query: int) -> bool:
-        """Tell whether a query may need a row."""
-        slot = (time - self.base) // self.step
-        return self.needed[slot][query] if 0 <= slot < len(self.needed) else True
-
 
 def retention_table(unneeded: Sequence[Sequence[NeededRows]], most_slots: int = MOST_SLOTS) -> RetentionTable:
     """Put together what several queries do not need.

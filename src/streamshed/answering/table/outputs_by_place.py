@@ -10,7 +10,7 @@ from streamshed.answering.table.output import Output
 from streamshed.answering.table.window_partials import Longs
 
 
-class Asked:
+class OutputsByPlace:
     """The outputs of a network, by where they are found in state.
 
     Args:

@@ -20,6 +20,9 @@ ROOT = Path(__file__).parents[1]
 LOCKS = ("requirements.lock", "requirements-build.lock")
 PAGE = ROOT / "docs/licenses.md"
 
+LONGEST_DAYS = 120
+"""How old a lock file may be."""
+
 ALLOWED = frozenset(
     {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "MIT", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Zlib"}
 )
@@ -118,17 +121,28 @@ def lock_age_days(lock: str) -> int | None:
     return (datetime.now(UTC) - datetime.fromtimestamp(int(told.stdout), UTC)).days
 
 
+def stale(ages: Mapping[str, int | None]) -> Iterator[str]:
+    """Yield which lock files nobody has renewed for too long: what was repaired in packages since is not in them.
+
+    Args:
+        ages: In days, by lock file; None: git does not tell.
+    """
+    for lock, age in ages.items():
+        if age is not None and age > LONGEST_DAYS:
+            yield f"{lock} is {age} days old, more than {LONGEST_DAYS}: renew it by `make lock`, and run `make test`"
+
+
 def main() -> int:
     """Check, or write."""
     by_package = {package: license_of(package) for package in locked_packages()}
     licenses = {package: expression for package, expression in by_package.items() if expression is not None}
     if "--write" in sys.argv[1:]:
         PAGE.write_text(page_of(licenses))
-    problems = [*refused(licenses), *differences(PAGE.read_text(), licenses)]
+    ages = {lock: lock_age_days(lock) for lock in LOCKS}
+    problems = [*refused(licenses), *differences(PAGE.read_text(), licenses), *stale(ages)]
     for problem in problems:
         sys.stderr.write(f"{problem}\n")
-    ages = [(lock, lock_age_days(lock)) for lock in LOCKS]
-    told = ", ".join(f"{lock} is {age} days old" for lock, age in ages if age is not None)
+    told = ", ".join(f"{lock} is {age} days old" for lock, age in ages.items() if age is not None)
     sys.stdout.write(f"{len(licenses)} locked packages, licenses checked; {told}\n")
     return 1 if problems else 0
 

@@ -1,6 +1,7 @@
 """Errors that streamshed raises, each named after what was violated, and near misses for their messages."""
 
 import difflib
+import errno
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -231,7 +232,39 @@ class SinkUnavailableError(StreamshedError):
 
 
 class PortInUseError(StreamshedError):
-    """Another program listens on the port that was asked for."""
+    """Nobody can listen where it was asked for: another program does, or the address is not of this machine."""
+
+    @classmethod
+    def of(cls, error: OSError, host: str, port: int, purpose: str) -> "PortInUseError":
+        """Return the error that says what to do.
+
+        Args:
+            error: What the system said.
+            host: The address.
+            port: The port.
+            purpose: What was to be there.
+
+        Example:
+            >>> taken = OSError(errno.EADDRINUSE, "Address already in use")
+            >>> elsewhere = OSError(errno.EADDRNOTAVAIL, "Cannot assign requested address")
+            >>> print(PortInUseError.of(taken, "127.0.0.1", 80, "the page"))
+            cannot listen on 127.0.0.1:80 for the page: Address already in use; choose another port, or 0 for any that
+            is free
+            >>> print(PortInUseError.of(elsewhere, "192.0.2.7", 80, "the page"))
+            cannot listen on 192.0.2.7:80 for the page: Cannot assign requested address; is 192.0.2.7 an address of
+            this machine? host is one of its own, such as 127.0.0.1, or 0.0.0.0 for all of them
+        """
+        # Below zero: the name leads nowhere.
+        if (error.errno or 0) < 0 or error.errno in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
+            advice = (
+                f"is {host} an address of this machine? host is one of its own, such as 127.0.0.1, or 0.0.0.0 for all"
+                " of them"
+            )
+        elif error.errno in {errno.EACCES, errno.EPERM}:
+            advice = "is that port for other users? Choose another port, or 0 for any that is free"
+        else:
+            advice = "choose another port, or 0 for any that is free"
+        return cls(f"cannot listen on {host}:{port} for {purpose}: {error.strerror or error}; {advice}")
 
 
 class JavaUnavailableError(StreamshedError):

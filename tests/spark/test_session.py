@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 from functools import partial
 
 import pytest
@@ -48,6 +50,25 @@ def test_utc_has_many_names(spark: SparkSession, zone: str) -> None:
     elsewhere = spark.newSession()
     elsewhere.conf.set("spark.sql.session.timeZone", zone)
     require_settings(elsewhere)
+
+
+_HANDED_OVER = """
+from pathlib import Path
+from streamshed.spark import local_session
+
+with local_session(cores=1, memory="512m", options={"spark.hadoop.fs.s3a.secret.key": "hush-hush"}) as spark:
+    lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    print("java" if any(b"spark.driver.memory=512m" in line for line in lines) else "no java")
+    print("told" if any(b"hush-hush" in line for line in lines) else "hidden")
+    print(spark.sparkContext._jsc.hadoopConfiguration().get("fs.s3a.secret.key"))
+    print(spark.sparkContext.defaultParallelism)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_secrets_of_a_session_are_on_no_command_line() -> None:
+    done = subprocess.run([sys.executable, "-"], input=_HANDED_OVER, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["java", "hidden", "hush-hush", "1"], done.stderr[-2000:]
 
 
 def test_tests_here_are_marked(request: pytest.FixtureRequest) -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.unit.documentation import ROOT
 
 SCRIPT = runpy.run_path(str(ROOT / "scripts/licenses.py"))
-refused, differences, license_of, locked_packages = (
-    SCRIPT[name] for name in ("refused", "differences", "license_of", "locked_packages")
+refused, differences, license_of, locked_packages, stale = (
+    SCRIPT[name] for name in ("refused", "differences", "license_of", "locked_packages", "stale")
 )
 PAGE = (ROOT / "docs/licenses.md").read_text()
 
@@ -47,3 +47,9 @@ def test_another_license_is_refused(expression: str) -> None:
 @pytest.mark.parametrize("expression", ["MIT", "Apache-2.0 OR BSD-2-Clause", "(MIT AND Zlib) OR PSF-2.0"])
 def test_combinations_of_allowed_licenses_are_allowed(expression: str) -> None:
     assert list(refused({"a": expression, "psycopg": "LGPL-3.0-only"})) == []
+
+
+def test_a_lock_file_that_nobody_renews_is_told() -> None:
+    assert list(stale({"a.lock": 121, "b.lock": 120, "c.lock": None})) == [
+        "a.lock is 121 days old, more than 120: renew it by `make lock`, and run `make test`"
+    ]

@@ -26,6 +26,9 @@ def connector_options(network: QueryNetwork, jars: str | None, *, sink: str = CO
         network: What is to run.
         jars: Those that the user names; None: they are fetched where they are needed.
         sink: The kind of the sink.
+
+    Raises:
+        SourceUnavailableError: No build of a connector that is to be fetched runs on this release of Spark.
     """
     kinds = {KafkaSource: "kafka", DeltaSource: "delta"}
     names = {sink, *(kinds[kind] for stream in network.all_streams if (kind := type(stream.source)) in kinds)}
@@ -34,5 +37,8 @@ def connector_options(network: QueryNetwork, jars: str | None, *, sink: str = CO
     from streamshed.spark.common.connector import DELTA, KAFKA, connector_settings
 
     needed = [connector for connector in (KAFKA, DELTA) if connector.name in names]
+    for connector in needed:
+        if jars is None and not connector.fits():
+            raise connector.missing("the document")
     named = {} if jars is None else {"spark.jars": jars}
     return named | connector_settings(needed, are_there=jars is not None)

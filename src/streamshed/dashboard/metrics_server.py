@@ -25,7 +25,7 @@ class MetricsServer(Closable):
 
     Raises:
         MissingExtraError: The extra `metrics` is not installed.
-        PortInUseError: Another program listens there.
+        PortInUseError: Another program listens there, or the address is not of this machine.
     """
 
     def __init__(self, run: Reporting, *, host: str = "127.0.0.1", port: int = 9464) -> None:
@@ -42,10 +42,7 @@ class MetricsServer(Closable):
             self._server, self._thread = start_http_server(port, addr=host, registry=registry)
         except OSError as error:
             self._follower.close()
-            raise PortInUseError(
-                f"cannot listen on {host}:{port} for metrics: {error.strerror or error}; choose another port, or 0 for"
-                " any that is free"
-            ) from error
+            raise PortInUseError.of(error, host, port, "metrics") from error
 
     @property
     def url(self) -> str:

@@ -29,7 +29,7 @@ class PageServer(Closable):
 
     Raises:
         MissingExtraError: The extra `page` is not installed.
-        PortInUseError: Another program listens there.
+        PortInUseError: Another program listens there, or the address is not of this machine.
     """
 
     def __init__(
@@ -91,8 +91,5 @@ def _listening(host: str, port: int) -> socket.socket:
         listening.listen()
     except OSError as error:
         listening.close()
-        raise PortInUseError(
-            f"cannot listen on {host}:{port} for the page: {error.strerror or error}; choose another port, or 0 for any"
-            " that is free"
-        ) from error
+        raise PortInUseError.of(error, host, port, "the page") from error
     return listening

@@ -11,7 +11,7 @@ from streamshed.answering.answer.answering import Answering
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.model.network import QueryNetwork, TimeDomain
 from streamshed.network.model.stream import Stream
-from streamshed.spark.cluster.session import require_settings, use_this_python
+from streamshed.spark.cluster.session import require_classic, require_settings, use_this_python
 from streamshed.spark.common.call_sites import without_call_sites
 from streamshed.spark.compile.compiled_network import compile_network, compiled_partials, needed_layout
 from streamshed.spark.compile.join_frame import with_joined
@@ -35,9 +35,13 @@ def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, Dat
         Rows of the answer schema.
 
     Raises:
-        InvalidNetworkError: A stream that does not exist, or aggregates of types that they do not take.
+        InvalidNetworkError: A session of Spark Connect, a stream that does not exist, or aggregates of types that they
+            do not take.
         SourceUnavailableError: A stream without input, a relation that cannot be read or repeats a key of a lookup.
     """
+    require_classic(spark)
+    for name, rows in (inputs or {}).items():
+        require_classic(rows, f'the input of "{name}"')
     require_settings(spark)
     use_this_python(spark)
     given = dict(inputs or {})

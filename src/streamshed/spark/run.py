@@ -235,7 +235,7 @@ class Run(ShownInBrief):
         Raises:
             RunEndedError: The run was stopped. `streamshed page CHECKPOINT` shows what it has left.
             MissingExtraError: The extra `page` is not installed.
-            PortInUseError: Another program listens there.
+            PortInUseError: Another program listens there, or the address is not of this machine.
         """
         checkpoint = absolute_location(self._starter.settings.checkpoint)
         if self._is_closed:

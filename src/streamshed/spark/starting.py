@@ -19,7 +19,7 @@ from streamshed.spark.checkpoint.storage import Storage, absolute_location
 from streamshed.spark.cluster.domain_scaling import DomainWorkers
 from streamshed.spark.cluster.elastic_workers import begin_with, default_partitions, elastic_workers
 from streamshed.spark.cluster.executor_watch import await_executor, executor_watch
-from streamshed.spark.cluster.session import require_settings, use_this_python
+from streamshed.spark.cluster.session import require_classic, require_settings, use_this_python
 from streamshed.spark.common.call_sites import without_call_sites
 from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.hand_over import DomainStarter, RunningDomains
@@ -47,23 +47,24 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
         settings: Each is a keyword of its own, listed below.
 
     Raises:
-        InvalidNetworkError: Settings that cannot be, all that are; types that aggregates do not take; a function that
-            several clocks would confuse.
+        InvalidNetworkError: A session of Spark Connect; settings that cannot be, all that are; types that aggregates do
+            not take; a function that several clocks would confuse.
         IncompatibleCheckpointError: The checkpoint was made for another network, or is being repartitioned.
         UnsheddableQueryError: The policy cannot answer a query, and `unscalable` is "refuse".
         SourceUnavailableError: A folder or a topic that is not there, a broker that does not answer, a relation that
             cannot be read or repeats a key of a lookup.
         SinkUnavailableError: A checkpoint or sink that cannot be written to.
-        PortInUseError: Another program listens on the port.
+        PortInUseError: Another program listens on the port, or the host is not of this machine.
         ClusterUnavailableError: No executor has come.
     """
+    require_classic(spark)
     notes = StartNotes.of(spark)
     notes.begins(network)
     sink = _sound_sink(settings.sink, network)
     require_settings(spark)
     use_this_python(spark)
     refuse_bad_feeds(settings.feeds, network)
-    storage = Storage.at(absolute_location(settings.checkpoint))
+    storage = Storage.private(absolute_location(settings.checkpoint))
     refuse_other_checkpoint(storage)
     refuse_lost_clocks(storage, network)
     with ExitStack() as opening:

@@ -139,7 +139,7 @@ class Supervision:
             try:
                 self._begin_again(domain)
             except Exception as error:  # noqa: BLE001 - whatever it is, who waits for the run is told
-                if not may_pass(error):
+                if not _may_pass_again(error):
                     self._give_up(clock, error)
                     return
                 _log.warning("%s cannot be started again yet: %s", clock, innermost_cause(error))
@@ -161,3 +161,11 @@ class Supervision:
         except Exception:  # noqa: BLE001 - whatever it is, what runs is looked after
             _log.debug("nobody is told any more how far a start has come", exc_info=True)
             self._on_look = lambda _domains: None
+
+
+def _may_pass_again(error: Exception) -> bool:
+    """Whether what keeps a time domain from beginning again may pass.
+
+    It has run before: a broker that has just come back may not know yet a topic that it has.
+    """
+    return may_pass(error) or (error.__cause__ is not None and may_pass(error.__cause__))

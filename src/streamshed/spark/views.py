@@ -17,6 +17,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.terms.aggregate import AggregateCall
 from streamshed.network.terms.view_columns import EXACT_COLUMN, bound_columns, window_columns
 from streamshed.sharing.network_work import AggregateSlot
+from streamshed.spark.cluster.session import require_classic
 from streamshed.spark.common.call_sites import without_call_sites
 from streamshed.spark.compile.compiled_network import compile_network
 from streamshed.spark.compile.join_frame import with_joined
@@ -48,6 +49,7 @@ def query_view(answers: DataFrame, network: QueryNetwork, query_name: str) -> Da
     Raises:
         InvalidNetworkError: The network has no such query, or the view would have two columns of one name.
     """
+    require_classic(answers, "the DataFrame of answers")
     names = [query.name for query in network.queries]
     if query_name not in names:
         raise InvalidNetworkError(f'no query "{query_name}"{near_miss(query_name, names)}')

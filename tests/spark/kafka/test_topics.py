@@ -22,6 +22,7 @@ from streamshed.answering.table.answer_schema import ANSWER_SCHEMA
 from streamshed.spark.checkpoint.checkpoint_reader import offset_ranges, rows_by_offsets
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.common.connector import DELTA
 from streamshed.spark.inspection.checks import flaws
 from tests.iceberg_lake import IcebergLake
 from tests.postgres_server import PostgresServer, postgres_binaries, running_postgres
@@ -55,7 +56,7 @@ class Course:
         checkpoint: Spark's.
         records: Keys and values of the topic that answers were sent to, from JSON.
         outcome: What the second process says.
-        in_table: Rows of the table of Delta Lake that answers were written to.
+        in_table: Rows of the table of Delta Lake that answers were written to; None: this release of Spark has none.
         in_iceberg: Likewise of Iceberg.
         in_postgres: Likewise of Postgres; None: there is no server.
     """
@@ -64,7 +65,7 @@ class Course:
     records: list[tuple[str, dict[str, Any]]]
     checkpoint: Storage
     outcome: Mapping[str, Any]
-    in_table: list[dict[str, Any]]
+    in_table: list[dict[str, Any]] | None
     in_iceberg: list[dict[str, Any]]
     in_postgres: list[dict[str, Any]] | None
 
@@ -102,7 +103,7 @@ def course(servers: str, postgres: PostgresServer | None, tmp_path_factory: pyte
         [(record["key"], json.loads(record["value"])) for record in records],
         Storage.at(str(folder / "checkpoint" / "time" / "spark")),
         outcome,
-        ds.dataset(str(folder / "in_table")).to_table().to_pylist(),
+        ds.dataset(str(folder / "in_table")).to_table().to_pylist() if DELTA.fits() else None,
         IcebergLake(folder).rows(TABLE),
         None if postgres is None else postgres.rows("answers"),
     )
@@ -210,6 +211,8 @@ def test_answers_sent_to_a_topic_are_there_once_for_each_key(course: Course) -> 
 
 
 def test_answers_in_a_table_are_there_once_though_the_process_was_killed_behind_it(course: Course) -> None:
+    if course.in_table is None:
+        pytest.skip(f"no build of Delta Lake runs on PySpark after {DELTA.last_release}")
     assert sorted(map(_as_text, course.in_table)) == sorted(map(_as_text, course.answers))
     assert {row["query_id"] for row in course.in_table} == {"a"}
 

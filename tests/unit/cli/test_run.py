@@ -2,6 +2,7 @@ import json
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +15,7 @@ from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import JavaUnavailableError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.run_settings import SinkSettings
+from streamshed.spark.common import connector
 from streamshed.spark.common.connector import DELTA, KAFKA, connector_settings
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.operators import expression_checker
@@ -239,6 +241,14 @@ def test_the_connector_is_fetched_where_it_is_needed(
     monkeypatch.setattr(run_session, "session", session)
     assert streamshed("run", document, *more).code == ExitCode.DONE
     assert given == [options]
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_no_connector_is_fetched_that_does_not_run_here(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connector, "DELTA", replace(DELTA, last_release="4.1"))
+    outcome = streamshed("run", document, "--sink", "delta:out/table")
+    assert outcome.code == ExitCode.REFUSED
+    assert "no build of the connector to Delta Lake runs on PySpark" in outcome.errors
 
 
 @pytest.mark.usefixtures("no_spark")

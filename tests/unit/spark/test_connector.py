@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,14 @@ def test_where_it_is_missing_the_way_out_is_told() -> None:
     assert "io.delta.sql.DeltaSparkSessionExtension" in str(refused)
     other = AnalysisException("[PATH_NOT_FOUND]")
     assert DELTA.refused(other, "x") is other
+
+
+def test_where_no_build_runs_no_settings_are_advised() -> None:
+    """What is built for an older release fails deep in Spark, at the first table."""
+    refused = str(dataclasses.replace(DELTA, last_release="4.1").missing('the sink delta "out"'))
+    assert refused.startswith('the sink delta "out": no build of the connector to Delta Lake runs on PySpark 4')
+    assert "4.1" in refused
+    assert "spark.jars.packages" not in refused
 
 
 def test_a_table_is_a_path_and_partitioned_by_columns_of_answers() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streamshed.errors import IncompatibleCheckpointError, ServerUnavailableError
+from streamshed.errors import IncompatibleCheckpointError, ServerUnavailableError, SourceUnavailableError
 from streamshed.network.model.network import TimeDomain
 from streamshed.spark.common.failures import may_pass
 from streamshed.spark.hand_over import RunningDomains
@@ -88,6 +88,17 @@ def test_it_is_started_again_with_growing_pauses_until_it_runs(monkeypatch: pyte
     starter.fail(NO_BROKER)
     supervision = supervised(starter)
     assert looked(supervision, starter, 20, monkeypatch) == [1.0, 3.0, 7.0]
+    assert supervision.failure(starter.domain) is None
+
+
+def test_a_topic_that_a_broker_does_not_know_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run had it: a broker that has just come back learns of it by and by."""
+    missing = SourceUnavailableError("there is no such topic")
+    missing.__cause__ = RuntimeError("org.apache.kafka.common.errors.UnknownTopicOrPartitionException: no such topic")
+    starter = Starter(missing, None)
+    starter.fail(NO_BROKER)
+    supervision = supervised(starter)
+    assert looked(supervision, starter, 20, monkeypatch) == [1.0, 3.0]
     assert supervision.failure(starter.domain) is None
 
 

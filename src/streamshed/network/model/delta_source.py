@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streamshed.errors import InvalidNetworkError, Problem, SourceUnavailableError
 from streamshed.network.words.columns import Column, format_schema, parse_schema
@@ -39,7 +39,7 @@ class DeltaSource:
     path: str
     schema: str | None = None
     max_files_per_micro_batch: int | None = None
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not is_filled_text(self.path):

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streamshed.errors import InvalidNetworkError, Problem, closest_name
 from streamshed.network.words.columns import Column
@@ -76,7 +76,7 @@ class KafkaSource:
     headers: bool = False
     prefix: str = ""
     max_rows_per_micro_batch: int | None = None
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", tuple(sorted(self.options)))

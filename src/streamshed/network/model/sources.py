@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -10,7 +10,7 @@ from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
-from streamshed.network.words.given import given_options, is_a, is_whole_number
+from streamshed.network.words.given import given_options, is_a, is_of_connect, is_whole_number
 from streamshed.network.words.keywords import with_advice
 from streamshed.network.words.local_path import local_path
 
@@ -40,7 +40,7 @@ class FolderSource:
     path: str
     format: FileFormat = FileFormat.PARQUET
     schema: str | None = None
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     max_files_per_micro_batch: int | None = None
 
     def __post_init__(self) -> None:
@@ -100,6 +100,13 @@ class ColumnsElsewhere:
     dtypes: tuple[tuple[str, str], ...]
 
 
+NO_CONNECT = (
+    "{} is of Spark Connect, where streamshed cannot reach Spark's Java: make it by a session in the driver's own"
+    " process, such as local_session(), without SPARK_REMOTE and remote(...)"
+)
+"""What is said of a session or a DataFrame of Spark Connect."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DataFrameSource:
     """A DataFrame that the user built; equal only to a source over the very same object.
@@ -115,6 +122,8 @@ class DataFrameSource:
                 "a source is a DataFrame, folder(...), delta(...), kafka(...) or rate(...), got"
                 f" {type(self.handle).__name__}: {self.handle!r}"
             )
+        if is_of_connect(self.handle):
+            raise InvalidNetworkError(NO_CONNECT.format("a source"))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DataFrameSource) and self.handle is other.handle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.run import forms
@@ -41,7 +41,7 @@ class SinkSettings:
     kind: str = CONSOLE
     place: str = ""
     address: str = ""
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     partition_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

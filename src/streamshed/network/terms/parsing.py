@@ -1,7 +1,7 @@
 """How the text in a column becomes columns."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from streamshed.errors import InvalidNetworkError, Problem, unknown_name
@@ -24,7 +24,7 @@ class Parse:
     format: TextFormat
     column: str
     schema: tuple[Column, ...]
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         try:

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from streamshed.errors import DocumentProblem, InvalidNetworkError, Problem, SourceUnavailableError, closest_name
 from streamshed.network.words.excerpt import excerpt, narrowed
-from streamshed.network.words.passwords import without_passwords
+from streamshed.network.words.passwords import HIDDEN, is_secret, without_passwords
 
 Keys: TypeAlias = tuple[str | int, ...]
 """The way from the top of a document to a value: keys of mappings and indices of lists."""
@@ -91,7 +91,7 @@ class Findings:
         self, keys: Keys, value: object, message: str, near_miss: str | None = None, line: int | None = None
     ) -> None:
         """Note one problem; one that is noted already stays as it is. Passwords are not shown."""
-        way, value, mark = path_text(keys), without_passwords(value), self._mark(keys)
+        way, value, mark = path_text(keys), _shown(keys, value), self._mark(keys)
         if mark is None or mark.text is None:
             problem = DocumentProblem(way, value, str(message), near_miss, line or (mark.line if mark else None))
         else:
@@ -105,6 +105,15 @@ class Findings:
         while keys and keys not in self.marks:
             keys = keys[:-1]
         return self.marks.get(keys)
+
+
+def _shown(keys: Keys, value: object) -> object:
+    """Return a value as it is shown: none that belongs to an option with the name of a secret."""
+    if "options" in keys:
+        behind = keys[keys.index("options") + 1 :]
+        if any(map(is_secret, behind)) or not (behind or isinstance(value, Mapping)):
+            return HIDDEN
+    return without_passwords({keys[-1]: value})[keys[-1]] if keys else without_passwords(value)
 
 
 @dataclass(frozen=True, slots=True)

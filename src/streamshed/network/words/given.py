@@ -46,6 +46,11 @@ def is_a(value: object, *kinds: type) -> bool:
     return isinstance(value, kinds)
 
 
+def is_of_connect(thing: object) -> bool:
+    """Whether a session or a DataFrame is one of Spark Connect, whose Java is in another process."""
+    return any(kind.__module__.startswith("pyspark.sql.connect") for kind in type(thing).__mro__)
+
+
 def items_of(value: object) -> tuple[object, ...] | None:
     """Return what a collection holds; None: a value is text, or nothing that can be iterated over.
 
@@ -99,11 +104,14 @@ def given_options(options: object) -> tuple[tuple[str, str], ...]:
     """
     entries = {} if options is None else options
     if not isinstance(entries, Mapping):
-        raise InvalidNetworkError(Problem('options are a mapping such as {"header": "true"}', got=repr(options)))
+        raise InvalidNetworkError(
+            Problem('options are a mapping such as {"header": "true"}', got=type(options).__name__)
+        )
     for name, value in entries.items():
         if not isinstance(name, str) or not isinstance(value, str | bool | int | float):
             raise InvalidNetworkError(
-                f"an option is a name with a text, a number or a truth value, got {name!r}: {value!r}"
+                f"an option is a name with a text, a number or a truth value, got {name!r} with a value of type"
+                f" {type(value).__name__} (values may be passwords, and are not shown)"
             )
     return tuple(sorted((name, _option(value)) for name, value in entries.items()))
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.document.document_writer import document_value
 from streamshed.network.document.yaml_text import write_yaml
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.run_settings import RunSettings
 from streamshed.network.run.settings import Settings
+from streamshed.network.words.passwords import is_secret
 from streamshed.spark.checkpoint.storage import NETWORK_FILE, Storage
 
 DOCUMENT_FILE = "network.yaml"
-"""The file of a checkpoint with the network and the settings of its run, as a document; options of brokers are left
-out, for passwords are among them."""
+"""The file of a checkpoint with the network and the settings of its run, as a document; options of brokers, and others
+with the name of a secret, are left out, for passwords are among them."""
 
 
 def describe(checkpoint: Storage, network: QueryNetwork, settings: Settings) -> None:
@@ -35,4 +39,16 @@ def describe(checkpoint: Storage, network: QueryNetwork, settings: Settings) -> 
     for source in (stream["source"] for stream in document["streams"].values()):
         if "kafka" in source:
             source.pop("options", None)
-    checkpoint.write_text(DOCUMENT_FILE, write_yaml(document))
+    checkpoint.write_text(DOCUMENT_FILE, write_yaml(_without_secrets(document)))
+
+
+def _without_secrets(value: Any) -> Any:
+    """Return a part of a document without options that have the name of a secret."""
+    if isinstance(value, list):
+        return [_without_secrets(element) for element in value]
+    if not isinstance(value, Mapping):
+        return value
+    body = {key: _without_secrets(element) for key, element in value.items()}
+    if isinstance(options := body.get("options"), Mapping):
+        body["options"] = {name: option for name, option in options.items() if not is_secret(name)}
+    return body

@@ -17,6 +17,8 @@ from streamshed.network.words.given import is_a
 _SCHEMES = ("file", "s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
 """What PyArrow's file systems are called in URIs."""
 _DRAFT = ".tmp"
+_PRIVATE, _GROUP, _OTHERS, _GROUP_WRITES = 0o700, 0o070, 0o007, 0o020
+_OWN, _READ_AND_WRITE = 0o600, 0o666
 
 NETWORK_FILE = "network.json"
 """The file of a checkpoint that tells what runs, or ran last, as `network.render("json")` draws it."""
@@ -44,6 +46,24 @@ class Storage:
             storage.try_writing()
         except (OSError, pa.ArrowException) as error:
             raise SinkUnavailableError(f'cannot write to "{location}": {_reason(location, error)}') from error
+        return storage
+
+    @classmethod
+    def private(cls, location: str) -> Storage:
+        """Do what `at` does; a folder that is made on a local disk is for this user alone.
+
+        It is for the group, too, where this process lets the group write what it makes: executors that are other users
+        write there. A folder that is there keeps its mode.
+
+        Raises:
+            SinkUnavailableError: As `at`.
+        """
+        is_new = not is_uri(location) and not os.path.exists(location)
+        storage = cls.at(location)
+        if is_new:
+            mode = os.stat(storage.root).st_mode
+            with suppress(OSError):  # some network disks have no modes
+                os.chmod(storage.root, _PRIVATE | (mode & _GROUP if mode & _GROUP_WRITES else 0))
         return storage
 
     @classmethod
@@ -92,14 +112,16 @@ class Storage:
             raise SinkUnavailableError(f'cannot write "{path}": {_reason(self.root, error)}') from error
 
     def _write(self, path: str, content: bytes) -> None:
-        self.file_system.create_dir(os.path.dirname(path), recursive=True)
         if not self.is_local:
+            self.file_system.create_dir(os.path.dirname(path), recursive=True)
             with self.file_system.open_output_stream(path) as stream:
                 stream.write(content)
             return
+        _make_folder(os.path.dirname(path))
+        mode = os.stat(os.path.dirname(path)).st_mode & _READ_AND_WRITE
         draft = f"{os.path.dirname(path)}/.{os.path.basename(path)}.{uuid.uuid4().hex}{_DRAFT}"
         try:
-            with open(draft, "wb") as file:
+            with open(draft, "wb", opener=lambda name, flags: os.open(name, flags | os.O_EXCL, mode | _OWN)) as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -182,6 +204,17 @@ class Storage:
     def _infos(self) -> list[fs.FileInfo]:
         file_infos: list[fs.FileInfo] = self.file_system.get_file_info(fs.FileSelector(self.root, allow_not_found=True))
         return file_infos
+
+
+def _make_folder(path: str) -> None:
+    """Make a folder, if it is not there, for no group and no others for whom the one that it is in is not."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    _make_folder(above)
+    open_to = os.stat(above).st_mode
+    with suppress(FileExistsError):
+        os.mkdir(path, _PRIVATE | sum(whom for whom in (_GROUP, _OTHERS) if open_to & whom))
 
 
 def _seal(text: str) -> str:

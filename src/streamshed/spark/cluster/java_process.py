@@ -15,6 +15,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 
 from streamshed.errors import JavaUnavailableError
+from streamshed.network.words.passwords import is_secret
 from streamshed.spark.cluster.session import START_SETTINGS, require_java
 
 
@@ -60,5 +61,7 @@ def start_quietly(*, memory: str, options: Mapping[str, str] = MappingProxyType(
     context: Any = SparkContext
     if context._gateway is None:  # noqa: SLF001 - a session takes the gateway that is set here
         wanted = {**START_SETTINGS, "spark.driver.memory": memory, **options}
-        settings = SparkConf(loadDefaults=False).setAll(list(wanted.items()))
+        # All who use this machine see the command line; the session hands secrets over later.
+        shown = [(name, value) for name, value in wanted.items() if not is_secret(name)]
+        settings = SparkConf(loadDefaults=False).setAll(shown)
         context._ensure_initialized(gateway=launch_java(settings))  # noqa: SLF001 - the same

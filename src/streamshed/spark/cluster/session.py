@@ -13,9 +13,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from streamshed.errors import ClusterUnavailableError, InvalidNetworkError, JavaUnavailableError
+from streamshed.network.model.sources import NO_CONNECT
+from streamshed.network.words.given import is_of_connect
+from streamshed.network.words.passwords import is_secret
 from streamshed.spark.checkpoint.source_logs import COMPACT_INTERVAL
 from streamshed.spark.cluster.cluster_master import require_master
 from streamshed.spark.common.failures import innermost_cause, is_failure_of_spark
@@ -93,10 +97,27 @@ LOCAL_SETTINGS: Mapping[str, str] = {
 }
 """What a session in this process can be given beside `START_SETTINGS`."""
 
+_REMOTE = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+"""Variables by which PySpark makes sessions of Spark Connect."""
+
 _ON_CLUSTER = {
     # Else tasks wait three seconds each for the worker that has their state, while one that has just come is idle.
     "spark.locality.wait": "0s",
 }
+
+
+def require_classic(thing: object, label: str = "the session") -> None:
+    """Check that a session, or a DataFrame, is not one of Spark Connect, which has no way to Spark's Java.
+
+    Args:
+        thing: The session, or the DataFrame.
+        label: What it is called in the message.
+
+    Raises:
+        InvalidNetworkError: It is.
+    """
+    if is_of_connect(thing):
+        raise InvalidNetworkError(NO_CONNECT.format(label))
 
 
 def local_session(
@@ -118,9 +139,11 @@ def local_session(
 
     Raises:
         JavaUnavailableError: No Java, or one that is too old.
-        InvalidNetworkError: Spark knows no such master.
+        InvalidNetworkError: Spark knows no such master, or makes sessions of Spark Connect here.
         ClusterUnavailableError: The cluster's master cannot be reached, or does not take the application.
     """
+    if remote := next((name for name in _REMOTE if os.environ.get(name)), None):
+        raise InvalidNetworkError(f"the variable {remote} is set, by which sessions are of Spark Connect: unset it")
     require_java()
     if master is not None:
         require_master(master)
@@ -131,6 +154,7 @@ def local_session(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
+        "spark.api.mode": "classic",
         "spark.sql.shuffle.partitions": str(cores or os.cpu_count() or 2),
         "spark.pyspark.python": sys.executable,
         "spark.pyspark.driver.python": sys.executable,
@@ -139,10 +163,21 @@ def local_session(
     }
     for name, value in settings.items():
         builder = builder.config(name, value)
+    _begin_java(settings)
     session = _created(builder, master)
     session.sparkContext.setLogLevel("ERROR")
     use_this_python(session)
     return session
+
+
+def _begin_java(settings: Mapping[str, str]) -> None:
+    """Start Java without settings that are secrets, for all who use this machine see its command line.
+
+    The session hands them over later. Without secrets, or where Java runs, nothing is done.
+    """
+    shown = {name: value for name, value in settings.items() if not is_secret(name)}
+    if len(shown) < len(settings):
+        SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(shown.items())))  # noqa: SLF001 - PySpark has no other way
 
 
 def _created(builder: SparkSession.Builder, master: str | None) -> SparkSession:

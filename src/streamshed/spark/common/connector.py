@@ -25,6 +25,7 @@ class Connector:
         versions: Its version by release of Spark; later releases take the last one.
         settings: What a session needs beside it.
         page: Its page of documentation.
+        last_release: The last release of Spark that it runs on; empty: later ones are fine, too.
     """
 
     name: str
@@ -33,6 +34,16 @@ class Connector:
     versions: Mapping[str, str]
     page: str
     settings: Mapping[str, str] = field(default_factory=dict)
+    last_release: str = ""
+
+    def fits(self, spark_version: str = pyspark.__version__) -> bool:
+        """Whether there is a build of it that runs on a release of Spark.
+
+        Example:
+            >>> KAFKA.fits("4.3.0"), DELTA.fits("4.2.1"), DELTA.fits("4.3.0")
+            (True, True, False)
+        """
+        return not self.last_release or _numbers(spark_version) <= _numbers(self.last_release)
 
     def package(self, spark_version: str = pyspark.__version__) -> str:
         """Return its coordinates for a release of Spark, as `spark.jars.packages` takes them.
@@ -61,6 +72,11 @@ class Connector:
         Args:
             label: What was to be read or written.
         """
+        if not self.fits():
+            return SourceUnavailableError(
+                f"{label}: no build of the connector to {self.title} runs on PySpark {pyspark.__version__}: the last"
+                f" release that it runs on is {self.last_release} (see docs/{self.page})"
+            )
         options = ", ".join(f'"{key}": "{value}"' for key, value in connector_settings([self]).items())
         return SourceUnavailableError(
             f"{label}: the session has no connector to {self.title}: start it with local_session(options={{{options}}})"
@@ -81,6 +97,7 @@ DELTA = Connector(
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     },
+    last_release="4.2",
 )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import http.client
 import json
+import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from streamshed.errors import StreamshedError
 from streamshed.spark.plan.plan_row import PlanRow
@@ -15,6 +17,8 @@ TOKEN_HEADER = "X-Streamshed-Token"  # noqa: S105 - the name of the header, not 
 
 _TIMEOUT_SECONDS = 60
 _MOST_PLANS = 4
+_PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, None)
+"""Before the next attempt, after the first one and so on; none after the last."""
 
 
 class PlanUnavailableError(StreamshedError):
@@ -31,7 +35,7 @@ class PlanClient:
     """
 
     url: str
-    token: str
+    token: str = field(repr=False)
 
     def plan(self, micro_batch_id: int) -> PlanRow:
         """Return the plan of a micro-batch.
@@ -44,17 +48,32 @@ class PlanClient:
 
 @functools.lru_cache(maxsize=_MOST_PLANS)
 def _fetched_plan(url: str, token: str, micro_batch_id: int) -> PlanRow:
+    for pause_seconds in _PAUSES_SECONDS:
+        try:
+            return PlanRow.from_json(_answer(url, token, micro_batch_id))
+        except urllib.error.HTTPError as error:
+            raise PlanUnavailableError(f"no plan for micro-batch {micro_batch_id}: {_explanation(error)}") from error
+        except (OSError, http.client.HTTPException) as error:
+            if pause_seconds is None or not _is_cut_off(error):
+                raise PlanUnavailableError(
+                    f"no plan from the driver at {url}: {error}; can executors reach that address?"
+                ) from error
+            time.sleep(pause_seconds)
+    raise AssertionError("the last pause is none")
+
+
+def _answer(url: str, token: str, micro_batch_id: int) -> str:
     request = urllib.request.Request(f"{url}?micro_batch_id={micro_batch_id}", headers={TOKEN_HEADER: token})  # noqa: S310 - the driver's own address
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(request, timeout=_TIMEOUT_SECONDS) as response:
-            return PlanRow.from_json(response.read().decode())
-    except urllib.error.HTTPError as error:
-        raise PlanUnavailableError(f"no plan for micro-batch {micro_batch_id}: {_explanation(error)}") from error
-    except (OSError, urllib.error.URLError) as error:
-        raise PlanUnavailableError(
-            f"no plan from the driver at {url}: {error}; can executors reach that address?"
-        ) from error
+    with opener.open(request, timeout=_TIMEOUT_SECONDS) as response:
+        answer: str = response.read().decode()
+        return answer
+
+
+def _is_cut_off(error: Exception) -> bool:
+    """Whether the driver was reached, and let the connection go: it does so where many come at the same time."""
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    return isinstance(reason, ConnectionResetError | BrokenPipeError | http.client.HTTPException)
 
 
 def _explanation(error: urllib.error.HTTPError) -> str:

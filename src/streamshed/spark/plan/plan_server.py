@@ -7,14 +7,14 @@ import itertools
 import json
 import logging
 import secrets
-import threading
-from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
 from streamshed.closing import Closable
 from streamshed.errors import PortInUseError, StreamshedError
 from streamshed.spark.plan.plan_client import TOKEN_HEADER, PlanClient
+from streamshed.spark.plan.small_server import PATIENCE_SECONDS, Question, SmallServer
 
 _log = logging.getLogger(__name__)
 
@@ -29,25 +29,27 @@ class PlanServer(Closable):
     Args:
         host: Address to listen on.
         port: Port to listen on; 0: any that is free.
+        patience_seconds: How long a request may take to come, and an answer to go.
 
     Raises:
-        PortInUseError: Another program listens there.
+        PortInUseError: Another program listens there, or the address is not of this machine.
     """
 
-    def __init__(self, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, *, host: str = "127.0.0.1", port: int = 0, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self.token = secrets.token_urlsafe(24)
         self._plans: dict[str, Plans] = {}
         self._numbers = itertools.count()
         try:
-            self._server = ThreadingHTTPServer((host, port), _handler(self._plans, self.token))
+            self._server = SmallServer(
+                host,
+                port,
+                is_welcome=self._has_token,
+                answer=self._answer,
+                name="streamshed-plans",
+                patience_seconds=patience_seconds,
+            )
         except OSError as error:
-            raise PortInUseError(
-                f"cannot listen on {host}:{port} for the plan table: {error.strerror or error}; choose another port, or"
-                " 0 for any that is free"
-            ) from error
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, name="streamshed-plans", daemon=True)
-        self._thread.start()
+            raise PortInUseError.of(error, host, port, "the plan table") from error
 
     def client(self, domain: str) -> PlanClient:
         """Return what asks for the plans of a domain.
@@ -57,8 +59,9 @@ class PlanServer(Closable):
         Args:
             domain: Of the plans.
         """
-        host, port = self._server.server_address[:2]
-        return PlanClient(f"http://{host!s}:{port}/{domain}/{next(self._numbers)}", self.token)
+        host, port = self._server.address
+        shown = f"[{host}]" if ":" in host else host
+        return PlanClient(f"http://{shown}:{port}/{domain}/{next(self._numbers)}", self.token)
 
     def serve(self, client: PlanClient, plans: Plans) -> None:
         """Answer a client from now on.
@@ -79,46 +82,26 @@ class PlanServer(Closable):
 
     def close(self) -> None:
         """Stop listening."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
+
+    def _has_token(self, question: Question) -> bool:
+        given = question.headers.get(TOKEN_HEADER.lower(), "")
+        return hmac.compare_digest(given.encode(), self.token.encode())
+
+    def _answer(self, question: Question) -> tuple[HTTPStatus, str]:
+        plan = self._plans.get(_path_of(question.target))
+        micro_batch_text = parse_qs(urlsplit(question.target).query).get("micro_batch_id", [""])[0]
+        if plan is None or not micro_batch_text.isdigit():
+            return HTTPStatus.NOT_FOUND, '{"error": "no such plan"}'
+        try:
+            return HTTPStatus.OK, plan(int(micro_batch_text))
+        except StreamshedError as error:
+            _log.error("no plan for micro-batch %s: %s", micro_batch_text, error)
+            return HTTPStatus.CONFLICT, json.dumps({"error": str(error)})
+        except Exception:  # noqa: BLE001 - whatever it is, the micro-batch is told that it has no plan
+            _log.exception("no plan for micro-batch %s", micro_batch_text)
+            return HTTPStatus.INTERNAL_SERVER_ERROR, '{"error": "planning failed, see the log of the driver"}'
 
 
 def _path_of(url: str) -> str:
     return urlsplit(url).path
-
-
-def _handler(plans: Mapping[str, Plans], token: str) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        wbufsize = -1  # headers and body leave together: the peer acknowledges small packets late
-
-        def do_GET(self) -> None:
-            if not hmac.compare_digest(self.headers.get(TOKEN_HEADER, "").encode(), token.encode()):
-                self._answer(403, '{"error": "wrong token"}')
-                return
-            plan = plans.get(_path_of(self.path))
-            micro_batch_text = parse_qs(urlsplit(self.path).query).get("micro_batch_id", [""])[0]
-            if plan is None or not micro_batch_text.isdigit():
-                self._answer(404, '{"error": "no such plan"}')
-                return
-            try:
-                self._answer(200, plan(int(micro_batch_text)))
-            except StreamshedError as error:
-                _log.error("no plan for micro-batch %s: %s", micro_batch_text, error)
-                self._answer(409, json.dumps({"error": str(error)}))
-            except Exception:  # noqa: BLE001 - whatever it is, the micro-batch is told that it has no plan
-                _log.exception("no plan for micro-batch %s", micro_batch_text)
-                self._answer(500, '{"error": "planning failed, see the log of the driver"}')
-
-        def _answer(self, status: int, text: str) -> None:
-            body = text.encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-            _log.debug(format, *args)
-
-    return Handler

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pyspark.errors import AnalysisException
@@ -37,7 +37,7 @@ class KafkaSink:
 
     topic: str
     servers: str
-    options: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @property
     def label(self) -> str:

@@ -13,6 +13,7 @@ from streamshed.answering.table.answer_schema import ANSWER, ANSWER_DDL, GAP
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD, check_prediction_method
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
+from streamshed.spark.cluster.session import require_classic
 
 
 def predictions(
@@ -37,6 +38,7 @@ def predictions(
     Raises:
         InvalidNetworkError: There is no such query with aggregates, or no such method.
     """
+    require_classic(answers, "the DataFrame of answers")
     query = PredictedQuery.of(network, query_name)
     check_prediction_method(method)
     window = query.window

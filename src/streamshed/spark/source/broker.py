@@ -46,7 +46,8 @@ class Broker:
         """See that the cluster answers, and has some topics.
 
         Raises:
-            SourceUnavailableError: It does not, or has not.
+            ServerUnavailableError: It does not answer.
+            SourceUnavailableError: It has not, or may not be asked.
         """
         names = self._java.java.util.ArrayList()
         for topic in topics:
@@ -54,8 +55,10 @@ class Broker:
         try:
             self._answer(self._admin().describeTopics(names).allTopicNames(), _PATIENCE_SECONDS)
         except Py4JError as error:
+            # Of a topic Kafka says that it may come yet, which is true of a broker that has just come back.
+            is_away = may_pass(error) and not _is_unknown_topic(error)
             says = f"{self._label}: {self._reason(error)}"
-            raise (ServerUnavailableError if may_pass(error) else SourceUnavailableError)(says) from error
+            raise (ServerUnavailableError if is_away else SourceUnavailableError)(says) from error
 
     def earliest(self, partitions: PartitionOffsets) -> PartitionOffsets | None:
         """Return the earliest offset that each partition has; None: the cluster does not answer.
@@ -75,9 +78,9 @@ class Broker:
         return offsets
 
     def close(self) -> None:
-        """Let the client go."""
+        """Let the client go, whatever it waits for: else it would wait for a minute for a cluster that is away."""
         if self._client is not None:
-            self._client.close()
+            self._client.close(self._java.java.time.Duration.ZERO)
             self._client = None
 
     def _admin(self) -> Any:
@@ -105,8 +108,12 @@ class Broker:
         return promised.get(seconds, self._java.java.util.concurrent.TimeUnit.SECONDS)
 
     def _reason(self, error: Py4JError) -> str:
-        if "UnknownTopicOrPartition" in str(error):
+        if _is_unknown_topic(error):
             return "there is no such topic: does the cluster have it by another name?"
         if "TimeoutException" in str(error) or "No resolvable bootstrap" in str(error):
             return f"no broker answers at {self._servers}: is the cluster there, and is that its address?"
         return innermost_cause(error)
+
+
+def _is_unknown_topic(error: Py4JError) -> bool:
+    return "UnknownTopicOrPartition" in str(error)

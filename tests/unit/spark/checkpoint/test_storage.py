@@ -1,3 +1,5 @@
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,63 @@ def test_a_folder_is_made_and_left_empty(tmp_path: Path) -> None:
     assert storage.is_local
     assert storage.names() == []
     assert (tmp_path / "new").is_dir()
+
+
+def modes(folder: Path) -> set[str]:
+    """The modes of a folder, and of all that is in it."""
+    return {f"{path.stat().st_mode & 0o777:o}" for path in (folder, *folder.rglob("*"))}
+
+
+@pytest.fixture(params=[0o022, 0o077], ids=["022", "077"])
+def umask(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = os.umask(request.param)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("umask")
+def test_a_checkpoint_is_for_this_user_alone(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    checkpoint = Storage.private(str(tmp_path / "out" / "checkpoint"))
+    checkpoint.below("time").below("plans").write_text("0.json", "{}")
+    checkpoint.write_text("network.json", "{}")
+    assert modes(tmp_path / "out" / "checkpoint") == {"700", "600"}
+
+
+def test_a_folder_that_is_there_keeps_its_mode_and_files_are_as_open(tmp_path: Path) -> None:
+    """Its owner lets others look, who may watch the run."""
+    before = os.umask(0o022)
+    try:
+        for mode, modes_within in ((0o755, {"755", "644"}), (0o750, {"750", "640"}), (0o700, {"700", "600"})):
+            folder = tmp_path / f"{mode:o}"
+            folder.mkdir()
+            folder.chmod(mode)
+            Storage.private(str(folder)).below("time").write_text("statistics.json", "{}")
+            assert modes(folder) == modes_within
+    finally:
+        os.umask(before)
+
+
+def test_a_group_that_may_write_what_is_made_may_write_a_checkpoint(tmp_path: Path) -> None:
+    """Executors may be other users."""
+    tmp_path.chmod(0o755)
+    before = os.umask(0o002)
+    try:
+        Storage.private(str(tmp_path / "checkpoint")).write_text("network.json", "{}")
+    finally:
+        os.umask(before)
+    assert modes(tmp_path / "checkpoint") == {"770", "660"}
+
+
+def test_what_others_read_is_as_open_as_its_folder(tmp_path: Path) -> None:
+    """What a network publishes is for other applications, perhaps of other users."""
+    tmp_path.chmod(0o755)
+    before = os.umask(0o022)
+    try:
+        Storage.at(str(tmp_path / "shared")).write_text("needs.json", "{}")
+    finally:
+        os.umask(before)
+    assert modes(tmp_path / "shared") == {"755", "644"}
 
 
 @pytest.mark.parametrize(

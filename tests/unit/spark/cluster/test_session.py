@@ -1,10 +1,64 @@
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import DataFrame
 
-from streamshed.errors import JavaUnavailableError
-from streamshed.spark.cluster.session import require_java
+import streamshed as ss
+from streamshed.errors import InvalidNetworkError, JavaUnavailableError
+from streamshed.spark import predictions, query_view
+from streamshed.spark.cluster.session import local_session, require_java
+
+
+class ConnectSession:
+    """What a session of Spark Connect looks like; PySpark has them where its packages for them are installed."""
+
+    __module__ = "pyspark.sql.connect.session"
+    dtypes = (("timestamp", "timestamp"),)
+
+
+QUERY = ss.stream("ticks", ss.rate(1), time="timestamp").window("1 second").agg(n="count(*)").query("q")
+
+
+class Unasked:
+    """A sink that nobody asks anything."""
+
+    reads_once = False
+    label = "the sink"
+
+    def check(self) -> None:
+        raise AssertionError("the sink was asked before the session")
+
+    def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
+        raise AssertionError((answers, query_id, micro_batch_id))
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda: ss.network(QUERY).start(ConnectSession(), checkpoint="/nowhere", sink=Unasked()),
+        lambda: ss.network(QUERY).answers(ConnectSession()),
+        lambda: ss.network(QUERY).answers(None, {"ticks": ConnectSession()}),
+        lambda: query_view(ConnectSession(), ss.network(QUERY), "q"),  # type: ignore[arg-type]
+        lambda: predictions(ConnectSession(), ss.network(QUERY), "q"),  # type: ignore[arg-type]
+        lambda: ss.stream("ticks", ConnectSession(), time="timestamp"),
+        lambda: ss.relation("hosts", ConnectSession()),
+    ],
+    ids=["start", "answers", "inputs", "view", "predictions", "stream", "relation"],
+)
+def test_what_is_of_spark_connect_is_refused_before_anything_runs(refused: Callable[[], object]) -> None:
+    with pytest.raises(InvalidNetworkError, match="is of Spark Connect"):
+        refused()
+
+
+@pytest.mark.parametrize("name", ["SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED"])
+def test_no_session_is_made_where_pyspark_would_make_one_of_spark_connect(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(InvalidNetworkError, match=f"the variable {name} is set"):
+        local_session()
 
 
 class Home:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import http.client
+import resource
 import socket
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -14,6 +20,7 @@ from streamshed.errors import PortInUseError, SourceUnavailableError
 from streamshed.spark.plan.plan_client import TOKEN_HEADER, PlanClient, PlanUnavailableError
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 from streamshed.spark.plan.plan_server import Plans, PlanServer
+from streamshed.spark.plan.small_server import LARGEST_REQUEST_BYTES, MOST_CONNECTIONS
 
 
 def plan(micro_batch_id: int) -> str:
@@ -112,8 +119,114 @@ def test_a_port_in_use_is_told() -> None:
             PlanServer(port=port)
 
 
+def test_an_address_of_another_machine_is_told_as_one() -> None:
+    """Another port would not help."""
+    with pytest.raises(PortInUseError, match=r"is 198\.51\.100\.7 an address of this machine\?") as refused:
+        PlanServer(host="198.51.100.7")
+    assert "another port" not in str(refused.value)
+
+
 def test_nobody_answers_once_it_is_closed() -> None:
     with PlanServer() as running:
         client = served(running)
     with pytest.raises(PlanUnavailableError, match="no plan from the driver"):
         client.plan(3)
+
+
+MANY = 1000
+
+
+@pytest.fixture
+def descriptors() -> Iterator[None]:
+    """Room for as many sockets as a greedy client opens."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(4 * MANY, hard)), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextmanager
+def half_sent(server: PlanServer, count: int = MANY) -> Iterator[list[socket.socket]]:
+    """Connections that begin a request, and never end it."""
+    with ExitStack() as opened:
+        address = urlsplit(server.client("time").url)
+        connections = []
+        for _ in range(count):
+            connection = socket.create_connection((address.hostname, address.port), timeout=30)
+            connections.append(opened.enter_context(connection))
+            connection.sendall(b"GET /time/0?micro_batch_id=3 HTTP/1.1\r\nHost: driver\r\n")
+        yield connections
+
+
+def open_files() -> int:
+    """How many descriptors this process has."""
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+def is_let_go(connection: socket.socket) -> bool:
+    """Whether the other end closes it without a plan; it may wait for that."""
+    text = b""
+    with suppress(ConnectionResetError):
+        while more := connection.recv(1000):
+            text += more
+    return b"200 OK" not in text
+
+
+@pytest.mark.usefixtures("descriptors")
+def test_a_thousand_requests_that_do_not_end_change_nothing() -> None:
+    threads, files = threading.active_count(), open_files()
+    # Those that ask for nothing would be waited for longer than this test lasts.
+    with PlanServer(patience_seconds=600) as server, half_sent(server):
+        client = served(server)
+        assert [client.plan(number).micro_batch_id for number in range(5)] == list(range(5))
+        assert threading.active_count() - threads <= 1 + 5
+        assert open_files() - files <= MANY + MOST_CONNECTIONS + 20
+
+
+def test_whose_request_does_not_come_is_let_go() -> None:
+    with PlanServer(patience_seconds=0.2) as server, half_sent(server, 20) as connections:
+        assert all(map(is_let_go, connections))
+
+
+def test_a_request_without_end_is_let_go() -> None:
+    with PlanServer(patience_seconds=600) as server, half_sent(server, 1) as [connection]:
+        with suppress(OSError):
+            connection.sendall(b"x" * 4 * LARGEST_REQUEST_BYTES)
+        assert is_let_go(connection)
+
+
+@pytest.mark.usefixtures("descriptors")
+def test_all_tasks_of_a_large_cluster_get_their_plan(server: PlanServer) -> None:
+    asked = threading.Barrier(3 * MOST_CONNECTIONS)
+    clients = [served(server) for _ in range(3 * MOST_CONNECTIONS)]
+
+    def planned(client: PlanClient) -> int:
+        asked.wait(60)
+        return client.plan(7).micro_batch_id
+
+    with ThreadPoolExecutor(len(clients)) as tasks:
+        assert set(tasks.map(planned, clients)) == {7}
+
+
+def test_who_is_cut_off_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a greedy client has taken all connections."""
+    monkeypatch.setattr("streamshed.spark.plan.plan_client.time.sleep", lambda _seconds: None)
+    answers: Iterator[str | Exception] = iter(
+        [http.client.RemoteDisconnected("no answer"), http.client.IncompleteRead(b"{"), plan(3)]
+    )
+
+    def answer(*_question: object) -> str:
+        if isinstance(said := next(answers), Exception):
+            raise said
+        return said
+
+    monkeypatch.setattr("streamshed.spark.plan.plan_client._answer", answer)
+    assert PlanClient("http://127.0.0.1:1/cut", "token").plan(3).micro_batch_id == 3
+
+
+@pytest.mark.parametrize("head", ["POST / HTTP/1.1", "GET /", "GET / FTP/1", "", "GET / x HTTP/1.1"])
+def test_what_is_no_question_is_told_so(server: PlanServer, head: str) -> None:
+    address = urlsplit(server.client("time").url)
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        connection.sendall(f"{head}\r\n\r\n".encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 400 Bad Request")

@@ -2,9 +2,17 @@
 
 import { along, axes, color, line, padding, width } from "./plots.js";
 import { answerText, endText } from "./queries.js";
-import { ask, exact, number, percent, plain, tableOf } from "./texts.js";
+import { ask, exact, fillTable, number, percent, plain, tableOf, write } from "./texts.js";
 
 const SHOWN = 12;
+const COLUMNS = [
+  ["window until", ""],
+  ["answer", ""],
+  ["lower", "number"],
+  ["upper", "number"],
+  ["confidence", "number"],
+  ["", ""],
+];
 const HEIGHT = 260;
 
 const finite = (value) => (Number.isFinite(value) ? value : null);
@@ -56,6 +64,8 @@ export class Answers {
     const answers = this.answers.filter((answer) => answer.kind === "answer");
     const fill = (choice, values) => {
       const before = choice.value;
+      const there = [...choice.options].map(({ value }) => value);
+      if (JSON.stringify(there) === JSON.stringify(values.map(([value]) => value))) return;
       choice.replaceChildren(...values.map(([value, text]) => new Option(text, value)));
       if (values.some(([value]) => value === before)) choice.value = before;
       choice.parentElement.hidden = values.length < 2;
@@ -87,8 +97,8 @@ export class Answers {
 
   draw() {
     const { title, facts, chart, table, empty } = this.parts;
-    title.textContent = `Answers of ${this.query.name}`;
-    facts.textContent = this.query.mode ? this.facts() : "";
+    write(title, `Answers of ${this.query.name}`);
+    write(facts, this.query.mode ? this.facts() : "");
     empty.hidden = this.answers.length > 0;
     const shown = this.answers.filter(
       (answer) =>
@@ -97,30 +107,20 @@ export class Answers {
     );
     this.plotAnswers(chart, shown);
     const rows = shown.slice(-SHOWN).reverse();
-    table.replaceChildren(
-      tableOf(
-        [
-          ["window until", ""],
-          ["answer", ""],
-          ["lower", "number"],
-          ["upper", "number"],
-          ["confidence", "number"],
-          ["", ""],
-        ],
-        rows.map((answer) => [
-          endText(answer),
-          answerText(answer),
-          (answer.exact ? exact : number)(answer.lower, 5),
-          (answer.exact ? exact : number)(answer.upper, 5),
-          isGap(answer) ? "" : percent(answer.confidence),
-          isGap(answer)
-            ? plain(answer.value_text && "of some groups")
-            : answer.exact
-              ? "exact"
-              : `estimated: ${plain(answer.reason)}`,
-        ]),
-      ),
-    );
+    const texts = rows.map((answer) => [
+      endText(answer),
+      answerText(answer),
+      (answer.exact ? exact : number)(answer.lower, 5),
+      (answer.exact ? exact : number)(answer.upper, 5),
+      isGap(answer) ? "" : percent(answer.confidence),
+      isGap(answer)
+        ? plain(answer.value_text && "of some groups")
+        : answer.exact
+          ? "exact"
+          : `estimated: ${plain(answer.reason)}`,
+    ]);
+    if (table.firstChild) fillTable(table.firstChild, COLUMNS, texts);
+    else table.append(tableOf(COLUMNS, texts));
   }
 
   // A chart is made anew only for other answers: what canvases leave behind is collected late.

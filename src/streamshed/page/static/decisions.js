@@ -1,7 +1,7 @@
 // The table of decisions, the latest first; one that is chosen is told as the journal has it.
 
 import { Roving, rowAfter } from "./keys.js";
-import { cell, heads, listed, number, openDialog, percent, time } from "./texts.js";
+import { cell, heads, listed, number, openDialog, percent, plain, time, write } from "./texts.js";
 
 const COLUMNS = [
   ["time", ""],
@@ -15,6 +15,7 @@ const COLUMNS = [
   ["delay", "number"],
   ["gaps", "number"],
 ];
+const CELLS = { reason: "reason", why: "wide" };
 const SHOWN = 200;
 
 function told(value) {
@@ -45,30 +46,37 @@ export class Decisions {
     for (const row of figures.slice(-SHOWN)) {
       if (row.micro_batch_id <= this.newest) continue;
       this.newest = row.micro_batch_id;
-      body.prepend(this.row(row));
-      if (body.rows.length > SHOWN) body.deleteRow(-1);
+      // The oldest row gets the latest decision.
+      const place = body.rows.length < SHOWN ? this.made() : body.rows[SHOWN - 1];
+      this.fill(place, row);
+      body.prepend(place);
     }
     this.roving.refresh();
   }
 
-  row(figures) {
+  made() {
     const row = document.createElement("tr");
     row.tabIndex = -1;
+    row.append(...COLUMNS.map(([title, kind]) => cell("", CELLS[title] ?? kind)));
+    return row;
+  }
+
+  fill(row, figures) {
     row.dataset.number = figures.micro_batch_id;
     row.className = figures.work_share < 1 ? "shed" : "";
-    row.append(
-      cell(time(figures.started_at_seconds)),
-      cell(figures.micro_batch_id, "number"),
-      cell(figures.reason, "reason"),
-      cell(figures.explanation, "wide"),
-      cell(number(figures.offered_rows), "number"),
-      cell(percent(figures.work_share), "number"),
-      cell(`${number(figures.expected_seconds)} s`, "number"),
-      cell(`${number(figures.processing_seconds)} s`, "number"),
-      cell(`${number(figures.delay_seconds)} s`, "number"),
-      cell(figures.gaps || "", "number"),
-    );
-    return row;
+    const texts = [
+      time(figures.started_at_seconds),
+      figures.micro_batch_id,
+      figures.reason,
+      figures.explanation,
+      number(figures.offered_rows),
+      percent(figures.work_share),
+      `${number(figures.expected_seconds)} s`,
+      `${number(figures.processing_seconds)} s`,
+      `${number(figures.delay_seconds)} s`,
+      figures.gaps || "",
+    ];
+    texts.forEach((text, place) => write(row.cells[place], plain(text)));
   }
 
   async open(micro_batch_id) {

@@ -2,7 +2,7 @@
 
 import { Roving } from "./keys.js";
 import { layout, sizeOf } from "./layout.js";
-import { bytes, number, percent, seconds } from "./texts.js";
+import { bytes, number, percent, seconds, write } from "./texts.js";
 
 const NS = "http://www.w3.org/2000/svg";
 const LETTERS = 26,
@@ -272,8 +272,8 @@ export class NetworkView {
     const share = costs?.work_share ? percent(Number(costs.work_share.toPrecision(2))) : "";
     const cost = costs?.seconds_per_row === undefined ? "" : `${seconds(costs.seconds_per_row)} a row`;
     const [costText, heldText] = box.querySelectorAll(".cost");
-    say(costText, [cost, share && `${share} of work`].filter(Boolean).join(", "));
-    say(heldText, held?.bytes ? `holds ${bytes(held.bytes)}${held.others ? ` with ${held.others} others` : ""}` : "");
+    write(costText, [cost, share && `${share} of work`].filter(Boolean).join(", "));
+    write(heldText, held?.bytes ? `holds ${bytes(held.bytes)}${held.others ? ` with ${held.others} others` : ""}` : "");
     box.style.setProperty("--load", `${most ? (50 * (costs?.work_share ?? 0)) / most : 0}%`);
   }
 
@@ -284,14 +284,11 @@ export class NetworkView {
     const sampled = this.sampler(place) ?? 1;
     const windows = (place.kind === "query" ? row?.kept_shares?.[place.address] : undefined) ?? 1;
     const passed = this.costs.get(from)?.rows_per_second;
-    say(flow, passed ? `${number(passed * this.admitted(input) * sampled)}/s` : "");
+    write(flow, passed ? `${number(passed * this.admitted(input) * sampled)}/s` : "");
     const marks = [["▼", sampled], ["×", windows]].filter(([, share]) => share < 1);
-    say(mark, marks.map(([sign, share]) => `${sign} ${(100 * share).toPrecision(3)} %`).join(" "));
+    write(mark, marks.map(([sign, share]) => `${sign} ${(100 * share).toPrecision(3)} %`).join(" "));
     flow.setAttribute("y", y + (mark.textContent ? 26 : 12));
     path.setAttribute("class", windows < 1 ? "dropped" : sampled < 1 ? "sampled" : "");
   }
 }
 
-function say(element, text) {
-  if (element.textContent !== text) element.textContent = text;
-}

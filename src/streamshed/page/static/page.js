@@ -7,7 +7,7 @@ import { Decisions } from "./decisions.js";
 import { NetworkView } from "./network.js";
 import { NodeView } from "./node.js";
 import { Queries } from "./queries.js";
-import { ask, openDialog, time } from "./texts.js";
+import { ask, openDialog, time, write } from "./texts.js";
 import { WhatIf } from "./what_if.js";
 
 const KEPT = 1000;
@@ -44,10 +44,12 @@ function draw() {
   const hasWorkers = latest.workers_running !== null && latest.workers_running !== undefined;
   element("workers-section").hidden = document.querySelector("[data-of=workers-section]").hidden = !hasWorkers;
   if (hasWorkers) {
-    element("workers").textContent =
+    write(
+      element("workers"),
       `${latest.workers_running} running, ${latest.workers_starting} starting, ${latest.workers_wanted} wanted` +
-      ` (${latest.scaling_reason}); the busiest is ${latest.skew.toFixed(2)} times as busy as the average.` +
-      ` ${latest.scaling_explanation ?? ""}`;
+        ` (${latest.scaling_reason}); the busiest is ${latest.skew.toFixed(2)} times as busy as the average.` +
+        ` ${latest.scaling_explanation ?? ""}`,
+    );
   }
 }
 
@@ -148,18 +150,14 @@ function showAge() {
   const headline = state.headlines[state.clock];
   const end = latest && latest.started_at_seconds + latest.processing_seconds;
   const isOld = latest && Date.now() / 1000 - end > 10 * latest.trigger_interval_seconds;
-  setText("connection", isOld && connection === "live" ? "waiting for more" : connection);
+  write(element("connection"), isOld && connection === "live" ? "waiting for more" : connection);
   if (!latest) return;
   const now = isOld ? `Ended or hangs: nothing since ${time(end)}. At last: ` : "";
   const { sentence } = headline;
-  setText("headline", now + (isOld ? sentence[0].toLowerCase() + sentence.slice(1) : sentence));
+  write(element("headline"), now + (isOld ? sentence[0].toLowerCase() + sentence.slice(1) : sentence));
   element("headline").className = isOld ? "old" : headline.state;
 }
 
-// Only what is another text is read out anew.
-function setText(id, text) {
-  if (element(id).textContent !== text) element(id).textContent = text;
-}
 setInterval(showAge, 2000);
 
 async function follow() {

@@ -1,7 +1,7 @@
 // The table of queries. Only rows in sight are in the document; cells are changed where their texts differ.
 
 import { Roving, stepped } from "./keys.js";
-import { cell, exact, heads, number, percent, plain, time } from "./texts.js";
+import { cell, exact, heads, number, percent, plain, time, write } from "./texts.js";
 
 // An answer with its bounds, and of which group it is.
 export function answerText(answer) {
@@ -99,7 +99,7 @@ export class Queries {
       .map((query) => [value(query), query])
       .sort(([a], [b]) => this.order.sign * (a < b ? -1 : a > b ? 1 : 0));
     this.shown = shown.map(([, query]) => query);
-    this.count.textContent = `${shown.length} of ${all.length}`;
+    write(this.count, `${shown.length} of ${all.length}`);
     this.table.setAttribute("aria-rowcount", shown.length + 1);
     this.paint();
   }
@@ -167,7 +167,8 @@ export class Queries {
       const raw = value(query, latest, answered[query.name], factor);
       const text = Number.isNaN(raw) ? "" : form(raw);
       if (made.texts[place] === text) return;
-      made.texts[place] = made.cells[place].textContent = text;
+      made.texts[place] = text;
+      write(made.cells[place], text);
       // Groups may be long: where there is no room for them, the pointer tells.
       made.cells[place].title = text.length > 24 ? text : "";
     });

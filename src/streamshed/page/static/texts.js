@@ -41,6 +41,14 @@ export function bytes(value) {
   return value < 1e9 ? `${number(value / 1e6)} MB` : `${number(value / 1e9)} GB`;
 }
 
+// A text is changed where it is: one that is put in its place would be held until the browser collects, which is rare.
+export function write(element, text) {
+  const held = element.firstChild;
+  const next = plain(text);
+  if (held === null) element.textContent = next;
+  else if (held.data !== next) held.data = next;
+}
+
 export function cell(text, name) {
   const made = document.createElement("td");
   made.textContent = text;
@@ -63,11 +71,20 @@ export function tableOf(columns, rows) {
   const table = document.createElement("table");
   table.createTHead().insertRow();
   heads(table, columns);
-  const body = table.createTBody();
-  for (const texts of rows) {
-    body.insertRow().append(...texts.map((text, place) => cell(text, columns[place][1])));
-  }
+  table.createTBody();
+  fillTable(table, columns, rows);
   return table;
+}
+
+// Rows that are there get other texts.
+export function fillTable(table, columns, rows) {
+  const body = table.tBodies[0];
+  while (body.rows.length > rows.length) body.deleteRow(-1);
+  rows.forEach((texts, number) => {
+    const row = body.rows[number];
+    if (row) texts.forEach((text, place) => write(row.cells[place], text));
+    else body.insertRow().append(...texts.map((text, place) => cell(text, columns[place][1])));
+  });
 }
 
 // A list of names and what is said of them; what is not known is left out.

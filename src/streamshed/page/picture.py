@@ -42,16 +42,16 @@ def take_picture(url: str, path: Path) -> bool:
         # A browser is driven through its descriptors 3 and 4.
         command = ["sh", "-c", 'exec "$@" 3<&0 4>&1 >&2', "sh", program, *options, f"--user-data-dir={profile}"]
         pipe = subprocess.PIPE
-        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as process:
-            end = threading.Timer(_PATIENCE_SECONDS, process.kill)
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as browser:
+            end = threading.Timer(_PATIENCE_SECONDS, browser.kill)
             end.start()
             try:
-                path.write_bytes(_Driven(process).picture(url))
+                path.write_bytes(_Driven(browser).picture(url))
             except (OSError, ValueError, KeyError):
                 return False
             finally:
                 end.cancel()
-                process.kill()
+                browser.kill()
     return True
 
 
@@ -59,13 +59,13 @@ class _Driven:
     """A browser that does what it is told, by the DevTools protocol.
 
     Args:
-        process: Reads commands and writes answers, as JSON with a null byte after each.
+        browser: Reads commands and writes answers, as JSON with a null byte after each.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        if process.stdin is None or process.stdout is None:
+    def __init__(self, browser: subprocess.Popen[bytes]) -> None:
+        if browser.stdin is None or browser.stdout is None:
             raise OSError("the browser has no pipes")
-        self._commands, self._answers = process.stdin.fileno(), process.stdout.fileno()
+        self._commands, self._answers = browser.stdin.fileno(), browser.stdout.fileno()
         self._count, self._session, self._read = 0, dict[str, str](), b""
 
     def picture(self, url: str) -> bytes:

@@ -42,6 +42,7 @@ from streamshed.spark.source.upcoming_rows import (
     RowSizes,
     StreamRows,
     refuse_lost,
+    refuse_shrunk,
     refuse_vanished,
     rows_by_name,
     upcoming_rows,
@@ -141,6 +142,7 @@ class MicroBatchPlanner:
         self._carrier.begin(self._steady_clock())
         self._lost.again(self._checkpoint, micro_batch_id, self.places)
         row = PlanRow.from_json(written_text)
+        self._upcoming[micro_batch_id] = self._there_again(micro_batch_id, row)
         times = self._shed_times(None, row.open, self._clock())
         completed = told_of_all(row, self._facts, self._delays, times)
         if completed == row:
@@ -148,6 +150,17 @@ class MicroBatchPlanner:
         text = completed.to_json()
         self._plans.write(micro_batch_id, text)
         return text
+
+    def _there_again(self, micro_batch_id: int, row: PlanRow) -> dict[str, StreamRows]:
+        """What a micro-batch brings that an earlier process planned: all that it was to bring then.
+
+        Raises:
+            SourceUnavailableError: It does not.
+        """
+        upcoming = self._read_in(micro_batch_id, row)
+        refuse_vanished(upcoming)
+        refuse_shrunk(upcoming, row.files)
+        return upcoming
 
     def record_last(self) -> int:
         """Take in what is known of the micro-batch that finished last, and return which; -1: none has.
@@ -247,6 +260,7 @@ class MicroBatchPlanner:
             drops=decision.drops,
             drained_at=self._carrier.drained_at,
             whole_since=self._facts.whole_since(ahead.opened),
+            files={name: coming.files for name, coming in ahead.upcoming.items()},
         )
 
     def _stream_plan(

@@ -143,6 +143,19 @@ class StreamPlan:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlannedFiles:
+    """What the files held that one stream was to bring, when a micro-batch was planned.
+
+    Attributes:
+        rows: Where files tell that; else 0.
+        bytes: Where they do not; else 0.
+    """
+
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlanRow:
     """The plan of one micro-batch.
 
@@ -163,6 +176,7 @@ class PlanRow:
         drained_at: The watermark at which no row is expected any more, microseconds; None: rows are.
         whole_since: By `Query.definition_id` of queries that came lately, from when on windows that start are whole,
             microseconds; others of theirs may be open.
+        files: By stream, what those of a folder of this machine held; nothing of other streams.
     """
 
     micro_batch_id: int
@@ -178,6 +192,7 @@ class PlanRow:
     drops: WindowDrops = NOTHING_DROPPED
     drained_at: int | None = None
     whole_since: Mapping[int, int] = field(default_factory=dict)
+    files: Mapping[str, PlannedFiles] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Write the row as a JSON object."""
@@ -196,6 +211,7 @@ class PlanRow:
                 "drops": self.drops.to_document(),
                 "drained_at": self.drained_at,
                 "whole_since": dict(self.whole_since),
+                "files": {name: asdict(files) for name, files in self.files.items()},
             }
         )
 
@@ -217,4 +233,5 @@ class PlanRow:
             drops=WindowDrops.from_document(document["drops"]),
             drained_at=document.get("drained_at"),
             whole_since={int(definition): since for definition, since in document.get("whole_since", {}).items()},
+            files={name: PlannedFiles(**files) for name, files in document.get("files", {}).items()},
         )

@@ -19,6 +19,7 @@ from streamshed.spark.checkpoint.checkpoint_reader import files_of, rows_by_offs
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.common.far_ahead import furthest_event
+from streamshed.spark.plan.plan_row import PlannedFiles
 from streamshed.spark.source.backlog import waiting_rows
 from streamshed.spark.source.believed_events import believed_events, events_in_footer
 
@@ -43,6 +44,7 @@ class StreamRows:
         events: Their event times, if known.
         waiting: Rows of a folder that have come, but wait for a later micro-batch.
         vanished: Files that it was to read and that are not there.
+        has_empty_files: Whether one of its files has no byte: its rows are to be left out.
         is_counted: Whether the files themselves tell how many rows there are.
         pieces: Into how many pieces files can be cut at most, each with rows of its own; None: into any number.
     """
@@ -52,8 +54,14 @@ class StreamRows:
     events: EventBounds | None = None
     waiting: int = 0
     vanished: tuple[str, ...] = ()
+    has_empty_files: bool = False
     is_counted: bool = False
     pieces: int | None = None
+
+    @property
+    def files(self) -> PlannedFiles:
+        """What its files hold, to be compared when they are read again."""
+        return PlannedFiles(rows=self.rows if self.is_counted else 0, bytes=self.bytes)
 
     @property
     def tells_events(self) -> bool:
@@ -122,6 +130,7 @@ def _in_folder(
         coming,
         waiting=waiting_rows(source, paths, coming.rows),
         vanished=tuple(path for path in paths if not os.path.exists(path)),
+        has_empty_files=any(os.path.exists(path) and not os.path.getsize(path) for path in paths),
         is_counted=source.format is FileFormat.PARQUET,
     )
 
@@ -138,6 +147,23 @@ def refuse_vanished(upcoming: Mapping[str, StreamRows]) -> None:
             raise SourceUnavailableError(
                 f'stream "{name}": "{coming.vanished[0]}"{others} vanished before it was read: put it back, or an'
                 " empty file in its place if its rows are to be left out"
+            )
+
+
+def refuse_shrunk(upcoming: Mapping[str, StreamRows], planned: Mapping[str, PlannedFiles]) -> None:
+    """See that a micro-batch that runs again has what its files held when it was planned.
+
+    Raises:
+        SourceUnavailableError: They hold less, and none is empty, as one is whose rows are to be left out.
+    """
+    for name in upcoming.keys() & planned.keys():
+        there, before = upcoming[name].files, planned[name]
+        if (there.rows < before.rows or there.bytes < before.bytes) and not upcoming[name].has_empty_files:
+            held = f"{there.rows} rows of {before.rows}" if before.rows else f"{there.bytes} bytes of {before.bytes}"
+            raise SourceUnavailableError(
+                f'stream "{name}": its files hold {held} that they held when the micro-batch was planned, which runs'
+                " again now: put back what was in them, or an empty file in the place of one whose rows are to be left"
+                " out"
             )
 
 

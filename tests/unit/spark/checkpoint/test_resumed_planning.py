@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import folder
@@ -100,3 +101,52 @@ def test_while_draining_dropped_windows_have_gaps_whose_rows_may_have_come_unsee
     last_dropped = (begins + 1) * SECOND
     assert plan.streams["events"].carrier_until == (last_dropped if kind == "json" else latest)
     assert plan.drained_at >= last_dropped + SECOND
+
+
+def events_of(path: Path, kind: str) -> Query:
+    """Windows over a folder with a file of ten rows, of which a micro-batch has been told."""
+    source = stream("events", folder(path / "in", kind, schema=SCHEMA), time="ts", watermark="1 second")
+    write_rows(path, kind, 10)
+    log_entry(path, 0, path / "in" / f"0.{kind}")
+    read(path, [0])
+    return counted(source)
+
+
+def write_rows(path: Path, kind: str, rows: int) -> None:
+    (path / "in").mkdir(exist_ok=True)
+    times = [datetime.fromtimestamp(BEGAN + at, UTC) for at in range(rows)]
+    if kind == "parquet":
+        table = pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), "v": range(rows)})
+        parquet.write_table(table, path / "in" / "0.parquet")
+    else:
+        lines = [json.dumps({"ts": at.isoformat(), "v": 1}) for at in times]
+        (path / "in" / "0.json").write_text("".join(f"{line}\n" for line in lines))
+
+
+@pytest.mark.parametrize("kind", ["json", "parquet"])
+def test_a_micro_batch_that_runs_again_has_all_that_it_was_planned_with(tmp_path: Path, kind: str) -> None:
+    asked, file = events_of(tmp_path, kind), tmp_path / "in" / f"0.{kind}"
+    first = planned(tmp_path, asked, 0)
+    assert planned(tmp_path, asked, 0) == first
+    content = file.read_bytes()
+    file.unlink()
+    with pytest.raises(SourceUnavailableError, match="vanished before it was read: put it back"):
+        planned(tmp_path, asked, 0)
+    write_rows(tmp_path, kind, 3)
+    held = "3 rows of 10" if kind == "parquet" else r"\d+ bytes of \d+"
+    with pytest.raises(SourceUnavailableError, match=f'"events": its files hold {held} that they held when'):
+        planned(tmp_path, asked, 0)
+    file.write_bytes(content)
+    assert planned(tmp_path, asked, 0) == first
+    # Its rows are to be left out.
+    file.write_bytes(b"")
+    assert planned(tmp_path, asked, 0) == first
+
+
+def test_a_plan_of_before_that_says_nothing_of_files_is_run_again(tmp_path: Path) -> None:
+    asked = events_of(tmp_path, "json")
+    document = json.loads(planned(tmp_path, asked, 0).to_json())
+    del document["files"]
+    Storage.at(str(tmp_path / "plans")).write_sealed("000000000000.json", json.dumps(document))
+    write_rows(tmp_path, "json", 3)
+    assert planned(tmp_path, asked, 0).files == {}

@@ -17,6 +17,8 @@ COLUMNS = {
     "name": "string",
     "price": "decimal(9,2)",
     "thing": None,
+    "ts": "timestamp",
+    "day": "date",
 }
 
 
@@ -29,6 +31,12 @@ COLUMNS = {
         ("NOT port IN (80, 'a', 'b')", ["'a' is no whole number", "'b' is no whole number"]),
         ("size > 'big' OR price < 'dear'", ["'big' is no number", "'dear' is no number"]),
         ("is_tcp = 'maybe'", ["'maybe' is no truth value"]),
+        ("(port) = ('tcp')", ["'tcp' is no whole number"]),
+        ("CASE port WHEN 'tcp' THEN 1 WHEN 6 THEN 2 END", ["'tcp' is no whole number"]),
+        ("port + 'tcp' > 3", ["'tcp' is no number"]),
+        ("-port < 'x' AND port * 2 = 'y'", ["'x' is no", "'y' is no"]),
+        ("coalesce(port, 'none') = 1", ["'none' is no whole number"]),
+        ("ts > 'yesterday' OR day = 'monday'", ["'yesterday' is no time", "'monday' is no time"]),
     ],
 )
 def test_those_that_do_not_fit_are_named(text: str, unfit: list[str]) -> None:
@@ -41,7 +49,14 @@ def test_those_that_do_not_fit_are_named(text: str, unfit: list[str]) -> None:
     "text",
     [
         *("port = ' 80 '", "port IN ('1', 2)", "size > '1e3'", "price <= '1.50'", "is_tcp = 'yes'", "name = 'tcp'"),
-        *("thing = 'tcp'", "upper(port) = 'tcp'", "port + 1 = 2", "CASE name WHEN 'a' THEN 1 END = port"),
+        *("ts > '2024-01-01'", "day = '2024-1-1'", "ts BETWEEN '12:00' AND '2024-01-01T10:00:00Z'", "port + '5.5' > 3"),
+        *(
+            "coalesce(name, 'none') = 'tcp'",
+            "thing = 'tcp'",
+            "upper(port) = 'tcp'",
+            "port + 1 = 2",
+            "CASE name WHEN 'a' THEN 1 END = port",
+        ),
     ],
 )
 def test_others_are_left_to_spark(text: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,7 +19,7 @@ from tests.unit.answering.test_derived_answers import outputs
 PARTS = 3
 NUMBERS = st.floats(-50, 50).map(lambda number: round(number, 2))
 FORMULAS: st.SearchStrategy[Formula] = st.recursive(
-    st.one_of(st.integers(0, PARTS - 1).map(Part), NUMBERS.map(Constant)),
+    st.one_of(st.integers(0, PARTS - 1).map(Part), NUMBERS.map(lambda number: Constant(Decimal(str(number))))),
     lambda inner: st.builds(Operation, st.sampled_from("+-*/"), inner, inner),
     max_leaves=8,
 )
@@ -27,8 +29,8 @@ REPEATS = 300
 
 def evaluated(formula: Formula, numbers: list[float]) -> float:
     match formula:
-        case Constant(value):
-            return value
+        case Constant(number):
+            return float(number)
         case Part(number):
             return numbers[number]
         case Operation(operator, left, right):

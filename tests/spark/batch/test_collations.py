@@ -48,7 +48,17 @@ def _distinct(rows: Stream, _: SparkSession) -> Query:
     return rows.map(k="collate(k, 'UTF8_LCASE')").window("1 minute").agg(n="count(DISTINCT k)").query("q", mode="exact")
 
 
-@pytest.mark.parametrize("build", [_looked_up, _joined, _grouped, _distinct])
+def _estimated(rows: Stream, _: SparkSession) -> Query:
+    collated = rows.map(k="collate(k, 'UTF8_LCASE')").window("1 minute")
+    return collated.agg(n="approx_count_distinct(k)").query("q", mode="exact")
+
+
+def _share_of_estimated(rows: Stream, _: SparkSession) -> Query:
+    collated = rows.map(k="collate(k, 'UTF8_LCASE')").window("1 minute")
+    return collated.agg(n="approx_count_distinct(struct(k)) FILTER (WHERE k > '') / count(*)").query("q", mode="exact")
+
+
+@pytest.mark.parametrize("build", [_looked_up, _joined, _grouped, _distinct, _estimated, _share_of_estimated])
 def test_it_is_refused(build: Callable[[Stream, SparkSession], Query], rows: Stream, spark: SparkSession) -> None:
     with pytest.raises(InvalidNetworkError, match="whose collation is UTF8_LCASE"):
         network(build(rows, spark)).answers(spark)

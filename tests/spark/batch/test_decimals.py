@@ -74,6 +74,38 @@ def test_sums_of_more_digits_than_decimals_hold_are_exact_and_stop_nobody(spark:
         assert row.value == float(row.value_text)
 
 
+_OF_INTEGERS = ("sum(l) * 2", "sum(l) - 27021597764222980", "max(a) * max(a) - max(b) * max(b)", "-max(a) * 3")
+_OF_DECIMALS = (
+    "max(d) - 12345678901234567890",
+    "max(d) - min(d)",
+    "avg(d)",
+    "max(d) * 0.5",
+)
+
+
+def test_arithmetic_of_large_numbers_is_as_spark_says(spark: SparkSession) -> None:
+    digits = ("12345678901234567890.12345678", "0.00000001", "-1.5", None, "12345678901234567890.12345679")
+    longs = (2**53 + 1, 2**53 + 3, 2**62, -(2**62), 2**53 + 1)
+    rows = [
+        (at(0), long, 3037000499, 3037000498, None if text is None else Decimal(text))
+        for long, text in zip(longs, digits, strict=True)
+    ]
+    columns = "ts timestamp, l bigint, a bigint, b bigint, d decimal(30,8)"
+    frame = spark.createDataFrame(rows, columns)
+    asked = {f"x{number}": text for number, text in enumerate((*_OF_INTEGERS, *_OF_DECIMALS))}
+    source = stream("s", folder("/nowhere", "parquet", schema=columns), time="ts", identity="none")
+    query = source.window("10 seconds").agg(**asked).query("q", mode="exact")
+    answers = {row.aggregate: row for row in network(query).answers(spark, {"s": frame}).collect()}
+    [expected] = frame.selectExpr(*[f"{text} AS {name}" for name, text in asked.items()]).collect()
+    assert all(row.exact for row in answers.values())
+    assert {asked[name]: row.value for name, row in answers.items()} == {
+        asked[name]: float(expected[name]) for name in asked
+    }
+    assert {asked[name]: Decimal(row.value_text) for name, row in answers.items()} == {
+        asked[name]: Decimal(expected[name]) for name in asked
+    }
+
+
 def test_more_digits_after_the_point_are_refused(spark: SparkSession) -> None:
     rows = spark.createDataFrame([(at(0), Decimal(1))], "ts timestamp, v decimal(38,33)")
     source = folder("/nowhere", "parquet", schema="ts timestamp, v decimal(38,33)")

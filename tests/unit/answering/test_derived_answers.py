@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.network.terms.derivation import Derivation, parse_answer
 from tests.unit.answering.partials import SECOND, kept, partials
 
+DECIMAL = ValueKind(Carriage.DECIMAL, Notation.NUMBER, 8)
 DOUBLE, LONG = ValueKind(Carriage.DOUBLE, Notation.NUMBER), ValueKind(Carriage.LONG, Notation.NUMBER)
 
 
@@ -78,6 +81,71 @@ def test_exact_answers_are_right_to_the_last_digit(text: str, a: int | None, b: 
     assert (answer["value"], answer["exact"]) == (value, True)
     assert answer["lower"] == answer["upper"] == value
     assert (None if answer["value_text"] is None else float(answer["value_text"])) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "b"),
+    [
+        ("sum(a) * sum(a) - sum(b) * sum(b)", 3037000499, 3037000498),
+        ("sum(a) * 2", 2**54 + 7, 0),
+        ("sum(a) - 27021597764222980", 27021597764222982, 0),
+        ("sum(a) * sum(b) * 12345678901234567890123 - sum(b)", 10**17 + 1, 7),
+        ("-(sum(a) - sum(b)) * sum(a)", -(2**60), 2**61 + 1),
+        ("sum(a) * 1000000", 10**9, 0),
+    ],
+)
+def test_arithmetic_of_integers_has_all_digits(text: str, a: int, b: int) -> None:
+    """As Python's own integers."""
+    asked = outputs(text, LONG)
+    [answer] = told(asked, *[sums(0, a), sums(1, b)][: max(one.slot for one in asked) + 1])
+    expected = eval(text, {"sum": lambda number: number, "a": a, "b": b})
+    assert (answer["exact"], answer["value_text"]) == (True, str(expected))
+    assert answer["lower"] == answer["value"] == answer["upper"] == float(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("max(a) - 12345678901234567890", "0.12345679"),
+        ("max(a) - 12345678901234567890.12345678", "0.00000001"),
+        ("max(a) * 0", "0.00000000"),
+        ("-max(a) * 0", "0.00000000"),
+        ("max(a) * 0.1", "1234567890123456789.012345679"),
+    ],
+)
+def test_arithmetic_of_decimals_has_all_digits(text: str, expected: str) -> None:
+    greatest = Decimal(1234567890123456789012345679)
+    row = {"greatest_decimal": greatest, "greatest_number": float(greatest.scaleb(-8))}
+    [answer] = told(outputs(text, DECIMAL), row)
+    assert (answer["exact"], answer["value_text"], answer["value"]) == (True, expected, float(expected))
+
+
+def test_what_is_divided_is_rounded_once() -> None:
+    a, b = 3037000499, 3037000498
+    [answer] = told(outputs("(sum(a) * sum(a) - sum(b) * sum(b)) / sum(b)", LONG), sums(0, a), sums(1, b))
+    assert answer["value"] == float(Fraction(a * a - b * b, b))
+    [share] = told(outputs("sum(a) * 0.1 / 3", LONG), sums(0, 3))
+    assert share["value_text"] == "0.1"
+
+
+def test_doubles_are_computed_in_doubles() -> None:
+    largest = 2.0**62
+    [answer] = told(outputs("max(a) - 4611686018427387904"), {"greatest_number": largest})
+    assert (answer["value"], answer["value_text"]) == (0.0, "0")
+
+
+@pytest.mark.parametrize(("unscaled", "count"), [(2 * 10**27 + 1, 3), (-(2 * 10**27) - 1, 3), (10**20 + 5, 8)])
+def test_averages_of_long_decimals_have_the_digits_of_sparks(unscaled: int, count: int) -> None:
+    """Four digits more after the point than the values have, halves away from 0."""
+    shape = Shape(AggregateKind.AVG, False, DECIMAL, ())
+    total = float(Fraction(unscaled, 10**8))
+    high, low = divmod(unscaled, 10**20)
+    row = {"sum_decimal_high": Decimal(high), "sum_decimal_low": Decimal(low), "total": total, "total_weighted": total}
+    [answer] = told([Output("q", "s", "a", shape, 7, 0)], {**row, "present": count, "present_weighted": float(count)})
+    with localcontext(prec=60):
+        expected = (Decimal(unscaled).scaleb(-8) / count).quantize(Decimal("1e-12"), ROUND_HALF_UP)
+    assert (answer["exact"], answer["value_text"]) == (True, format(expected, "f"))
+    assert answer["value"] == float(expected)
 
 
 def test_a_share_of_a_sample_is_as_near_as_its_rows_tell() -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamshed.answering.derive.derived import exactly, with_every_digit
+from streamshed.answering.derive.derived import exactly
+from streamshed.answering.derive.every_digit import ExactParts, is_plain, with_every_digit
 from streamshed.answering.estimate.aggregate_value import exact_texts, values
 from streamshed.answering.table.group_key import keys_written
 from streamshed.answering.table.output import Output
 from streamshed.answering.table.window_partials import Longs, WindowPartials
-from streamshed.answering.table.written import doubles_written
 
 _GROUP = ("window_start", "key_long", "key_text")
 
@@ -72,11 +72,10 @@ def _texts(outputs: Sequence[Output], by_slot: Mapping[int, WindowPartials]) -> 
         elif output.part.number == 0:
             derivation = output.part.derivation
             parts = slice(index, index + len(derivation.calls))
+            plain = [is_plain(one.shape) for one in outputs[parts]]
+            exact_parts = ExactParts([*map(exactly, value_columns[parts])], texts[parts], plain)
             exact = np.ones(len(value_columns[index]), np.bool_)
-            derived_values = with_every_digit(
-                derivation.formula, [*map(exactly, value_columns[parts])], texts[parts], exact
-            )
-            yield doubles_written(pa.array(derived_values.values, mask=derived_values.is_null)).cast(pa.string())
+            yield with_every_digit(derivation.formula, exact_parts, exact).texts.cast(pa.string())
 
 
 def _sorted(partials: WindowPartials) -> WindowPartials:

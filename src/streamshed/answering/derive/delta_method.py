@@ -154,8 +154,8 @@ def _value_and_slope(formula: Formula, number: int, values: Sequence[Doubles]) -
     """An answer, and its derivative by one of its parts."""
     nothing = np.zeros(len(values[0]))
     match formula:
-        case Constant(value):
-            return nothing + value, nothing
+        case Constant():
+            return nothing + formula.value, nothing
         case Part(which):
             return values[which], nothing + float(which == number)
         case Operation(symbol, left, right):

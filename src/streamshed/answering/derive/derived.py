@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from streamshed.answering.estimate.quantile import MOST_OF_DOUBLES
 from streamshed.answering.table.window_partials import Doubles, Truths
 from streamshed.network.terms.derivation import Constant, Formula, Operation, Part
 
@@ -59,70 +55,13 @@ def derived(formula: Formula, parts: Sequence[Bounded]) -> Bounded:
         ([2.5], [1.6], [6.0])
     """
     match formula:
-        case Constant(value):
-            number = np.full(len(parts[0].values), value)
+        case Constant():
+            number = np.full(len(parts[0].values), formula.value)
             return Bounded(number, number, number, np.zeros(len(number), np.bool_))
         case Part(number):
             return parts[number]
         case Operation(symbol, left, right):
             return _applied(symbol, derived(left, parts), derived(right, parts))
-
-
-def with_every_digit(formula: Formula, parts: Sequence[Bounded], texts: Sequence[pa.Array], exact: Truths) -> Bounded:
-    """Work arithmetic out as `derived` does; where parts have more digits than doubles hold, round only at the end.
-
-    Args:
-        formula: What to work out.
-        parts: Its parts.
-        texts: Of the parts that are exact, with all their digits.
-        exact: Where all parts are exact.
-
-    Example:
-        >>> big = pa.array([2.0**53]), pa.array(["9007199254740993"]), pa.array(["9007199254740992"])
-        >>> parts = [exactly(big[0]), exactly(big[0])]
-        >>> with_every_digit(Operation("-", Part(0), Part(1)), parts, big[1:], np.array([True])).values.tolist()
-        [1.0]
-    """
-    rounded = derived(formula, parts)
-    is_finite = np.logical_and.reduce([np.isfinite(part.values) & ~part.is_null for part in parts])
-    is_large = np.logical_or.reduce([np.abs(part.values) >= MOST_OF_DOUBLES for part in parts])
-    rows = np.flatnonzero(exact & is_finite & is_large)
-    if not len(rows):
-        return rounded
-    values, is_null = rounded.values.copy(), rounded.is_null.copy()
-    for row in rows.tolist():
-        fraction = _fraction(formula, [Fraction(text[row].as_py()) for text in texts])
-        is_null[row] = fraction is None
-        values[row] = np.nan if fraction is None else _nearest(fraction)
-    return replace(rounded, values=values, is_null=is_null)
-
-
-def _fraction(formula: Formula, parts: Sequence[Fraction]) -> Fraction | None:
-    match formula:
-        case Constant(value):
-            return Fraction(value)
-        case Part(number):
-            return parts[number]
-        case Operation(symbol, left, right):
-            of_left, of_right = _fraction(left, parts), _fraction(right, parts)
-            if of_left is None or of_right is None or (symbol == "/" and of_right == 0):
-                return None
-            return _OPERATORS[symbol](of_left, of_right)
-
-
-def _nearest(fraction: Fraction) -> float:
-    try:
-        return float(fraction)
-    except OverflowError:
-        return math.inf if fraction > 0 else -math.inf
-
-
-_OPERATORS: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-}
 
 
 def _applied(symbol: str, left: Bounded, right: Bounded) -> Bounded:

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.answering.derive.delta_method import SampledPart, delta_bounds
-from streamshed.answering.derive.derived import Bounded, with_every_digit
+from streamshed.answering.derive.derived import Bounded
+from streamshed.answering.derive.every_digit import ExactParts, is_plain, with_every_digit
 from streamshed.answering.table.output import Output
 from streamshed.answering.table.window_partials import Doubles, Longs, Truths, WindowPartials
-from streamshed.answering.table.written import doubles_written
 from streamshed.network.terms.derivation import Derivation
 
 GROUP = ("window_start", "definition_id", "key_long", "key_text")
@@ -139,7 +139,9 @@ def _derived(
     exact = np.logical_and.reduce([_truths(part, "exact") for part in parts])
     low = ~exact & np.logical_or.reduce([_truths(part, "low") for part in parts])
     texts = [part.column("value_text") for part in parts]
-    bounded = with_every_digit(derivation.formula, [_bounded(part) for part in parts], texts, exact)
+    exact_parts = ExactParts([_bounded(part) for part in parts], texts, [is_plain(part.shape) for part in sampled])
+    worked_out = with_every_digit(derivation.formula, exact_parts, exact)
+    bounded = worked_out.bounded
     errors = np.full(len(exact), np.nan)
     if (delta := delta_bounds(derivation.formula, bounded, sampled, confidence)) is not None:
         # Where a join was done in part, errors of the parts are not known: neither are those of the derived answers.
@@ -151,7 +153,7 @@ def _derived(
     columns = {
         "aggregate": pa.array([name] * len(exact), pa.string()),
         "value": values,
-        "value_text": pc.if_else(pa.array(exact), doubles_written(values), None),
+        "value_text": pc.if_else(pa.array(exact), worked_out.texts, None),
         "lower": _bound(bounded, bounded.lower, exact),
         "upper": _bound(bounded, bounded.upper, exact),
         "confidence": pa.array(np.where(exact, 1.0, _all_hold([_doubles(part, "confidence") for part in parts]))),

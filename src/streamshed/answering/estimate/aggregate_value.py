@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.answering.estimate.central_sums import CentralSums
+from streamshed.answering.estimate.quantile import MOST_OF_DOUBLES
 from streamshed.answering.estimate.slice_moments import SliceMoments
 from streamshed.answering.table.output import Shape
 from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
@@ -24,6 +29,9 @@ from streamshed.network.terms.aggregate import AggregateKind
 
 _SECONDS = {Notation.TIMESTAMP: 1e-6, Notation.TIMESTAMP_NTZ: 1e-6, Notation.DATE: 86_400.0}
 SPREADS = {AggregateKind.VARIANCE, AggregateKind.VAR_POP, AggregateKind.STDDEV, AggregateKind.STDDEV_POP}
+_MORE_DIGITS_OF_AVERAGES = 4
+"""So many more after the point Spark gives the average of decimals than these have."""
+_MANY_DIGITS = Context(prec=200)
 _SIDES = {AggregateKind.MIN: "least", AggregateKind.MAX: "greatest"}
 
 
@@ -43,6 +51,7 @@ def values(shape: Shape, partials: WindowPartials) -> pa.Array:
         case AggregateKind.AVG:
             with np.errstate(invalid="ignore", divide="ignore"):
                 numbers = _sums(shape, partials) / partials.doubles("present_weighted")
+            numbers = _with_averages(numbers, _averages_written(shape, partials, numbers))
         case AggregateKind.MIN | AggregateKind.MAX:
             if _travels(shape) is Carriage.TEXT:
                 return pa.nulls(len(partials), pa.float64())
@@ -72,6 +81,9 @@ def exact_texts(shape: Shape, partials: WindowPartials, value_column: pa.Array) 
             texts = _sums_written(shape.value, partials)
         case AggregateKind.MIN | AggregateKind.MAX:
             texts = _extremes_written(_SIDES[shape.function], shape.value, partials)
+        case AggregateKind.AVG:
+            numbers = np.asarray(value_column.to_numpy(zero_copy_only=False), np.float64)
+            return pc.coalesce(_averages_written(shape, partials, numbers), doubles_written(value_column))
         case AggregateKind.USER:
             return user_answers(shape.user, partials).texts
         case AggregateKind.COUNT_DISTINCT:
@@ -151,6 +163,29 @@ def _sums_written(value: ValueKind | None, partials: WindowPartials) -> pa.Array
             )
         case _:
             return doubles_written(partials.array("total"))
+
+
+def _averages_written(shape: Shape, partials: WindowPartials, averages: Doubles) -> pa.Array:
+    """Averages of decimals as Spark rounds them, where doubles have fewer digits and nothing was sampled; else null."""
+    if shape.value is None or shape.value.carriage is not Carriage.DECIMAL:
+        return pa.nulls(len(averages), pa.string())
+    scale = shape.value.scale + _MORE_DIGITS_OF_AVERAGES
+    present = partials.longs("present")
+    is_long = np.abs(averages) * 10.0**scale >= MOST_OF_DOUBLES
+    rows = np.flatnonzero(is_long & (present > 0) & (partials.doubles("greatest_weight") <= 1.0))
+    written: list[str | None] = [None] * len(averages)
+    sums = _sums_written(shape.value, partials.take(rows)).to_pylist() if len(rows) else []
+    for row, total in zip(rows.tolist(), sums, strict=True):
+        unscaled, half = abs(Fraction(total)) * 10**scale / int(present[row]), Fraction(1, 2)
+        sign = "-" if total.startswith("-") else ""
+        written[row] = sign + format(Decimal(math.floor(unscaled + half)).scaleb(-scale, _MANY_DIGITS), "f")
+    return pa.array(written, pa.string())
+
+
+def _with_averages(numbers: Doubles, written: pa.Array) -> Doubles:
+    """Averages, those that are written with more digits as the nearest doubles."""
+    exactly = nearest_doubles(written)
+    return np.where(np.isnan(exactly), numbers, exactly)
 
 
 def _extremes_written(side: str, value: ValueKind | None, partials: WindowPartials) -> pa.Array:

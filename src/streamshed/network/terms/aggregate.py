@@ -168,6 +168,17 @@ class AggregateCall:
         return "" if self.share is None else f", {self.share!r}"
 
 
+def hashed_argument(carried: str) -> str:
+    """Return what is hashed in the text of `AggregateCall.carried` of a distinct count, whose names may be others.
+
+    >>> hashed_argument(parse_aggregate("approx_count_distinct(lower(host))").carried.text)
+    'lower(host)'
+    """
+    tokens = read_sql(carried).tokens
+    first, last = min(matching_pairs(tokens))
+    return carried[tokens[first].end : tokens[last].start]
+
+
 def user_aggregate(
     function: Callable[..., Any] | str, *, columns: Sequence[str], returns: str, where: str | None = None
 ) -> AggregateCall:

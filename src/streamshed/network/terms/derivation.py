@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -21,9 +22,14 @@ _NUMBER = re.compile(r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)(?:bd|[dfl
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A number."""
+    """A number, with all digits that it is written with."""
 
-    value: float
+    number: Decimal
+
+    @property
+    def value(self) -> float:
+        """The double that is nearest to it."""
+        return float(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,7 @@ Formula: TypeAlias = Constant | Part | Operation
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """What is worked out of several aggregates, as doubles.
+    """What is worked out of several aggregates.
 
     Attributes:
         formula: How.
@@ -145,8 +151,8 @@ class _TermReader:
         if self._taken("-") is not None:
             operand = self._operand()
             if isinstance(operand, Constant):
-                return Constant(-operand.value)
-            return self._operation("-", Constant(0.0), operand)
+                return Constant(operand.number.copy_negate() if operand.number else operand.number)
+            return self._operation("-", Constant(Decimal(0)), operand)
         if self._taken("(") is not None:
             inner = self.sum()
             if self._taken(")") is None:
@@ -155,7 +161,7 @@ class _TermReader:
         number = self._number()
         return self._part() if number is None else Constant(number)
 
-    def _number(self) -> float | None:
+    def _number(self) -> Decimal | None:
         token = self._token()
         number_match = None if token is None else _NUMBER.match(self._text, token.start)
         if number_match is None:
@@ -165,7 +171,7 @@ class _TermReader:
         number = float(number_match[1])
         if math.isinf(number):
             raise InvalidExpressionError(f'"{self._text[:80]}": {number_match[0][:20]} is too large a number')
-        return number
+        return Decimal(_digits(Decimal(number_match[1]))) if number else Decimal(0)
 
     def _operation(self, operator: str, left: Formula, right: Formula) -> Operation:
         self._operations += 1
@@ -201,9 +207,20 @@ class _TermReader:
 
 def _written(formula: Formula, calls: Sequence[str]) -> str:
     match formula:
-        case Constant(value):
-            return repr(value)
+        case Constant(number):
+            nearest = repr(float(number))
+            return nearest if Decimal(nearest) == number else _digits(number)
         case Part(number):
             return calls[number]
         case Operation(operator, left, right):
             return f"({_written(left, calls)} {operator} {_written(right, calls)})"
+
+
+def _digits(number: Decimal) -> str:
+    """Write a number without an exponent, and without zeros at the end of a fraction.
+
+    >>> _digits(Decimal("1.50")), _digits(Decimal("1e3")), _digits(Decimal("12345678901234567890.0"))
+    ('1.5', '1000', '12345678901234567890')
+    """
+    digits = format(number, "f")
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits

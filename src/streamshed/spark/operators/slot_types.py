@@ -14,7 +14,7 @@ from streamshed.answering.table.user_methods import MERGE, METHODS, UserAggregat
 from streamshed.answering.table.value_kind import Notation
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError
 from streamshed.network.model.grouping import Aggregate
-from streamshed.network.terms.aggregate import AggregateCall, AggregateKind, UserFunction
+from streamshed.network.terms.aggregate import AggregateCall, AggregateKind, UserFunction, hashed_argument
 from streamshed.network.terms.derivation import Answered, Derivation
 from streamshed.sharing.instructions import StreamProgram, Test
 from streamshed.sharing.network_work import AggregateSlot
@@ -56,7 +56,7 @@ def slot_types(line: StraightLine, program: StreamProgram, slots: Sequence[Aggre
         InvalidNetworkError: Listing aggregates of types that they do not take, and keys that cannot be grouped by.
         InvalidExpressionError: An expression that Spark can parse, but makes no sense of.
     """
-    texts = sorted({sql for slot in slots for sql in (*slot.keys, slot.value) if sql is not None})
+    texts = sorted({sql for slot in slots for sql in (*slot.keys, slot.value, compared_value(slot)) if sql is not None})
     columns = [*(F.expr(sql).alias(f"c{index}") for index, sql in enumerate(texts)), *line.inlined.values()]
     if not columns:
         return {}
@@ -67,7 +67,8 @@ def slot_types(line: StraightLine, program: StreamProgram, slots: Sequence[Aggre
     types = {sql: field.dataType for sql, field in zip(texts, schema.fields[: len(texts)], strict=True)}
     if problems := [problem for slot in slots for problem in type_problems(slot, types)]:
         raise InvalidNetworkError(*problems)
-    return types
+    used = {sql for slot in slots for sql in (*slot.keys, slot.value)}
+    return {sql: kind for sql, kind in types.items() if sql in used}
 
 
 def _refused_expression(
@@ -77,7 +78,7 @@ def _refused_expression(
     tests = {one.column: one.sql for one in program.instructions if isinstance(one, Test)}
     columns = {sql: F.expr(sql) for sql in texts} | {tests[name]: column for name, column in line.inlined.items()}
     refused, why = first_refused(list(columns), lambda some: line.rows.select(*[columns[sql] for sql in some]))
-    users = {slot.query.name for slot in slots if refused in (*slot.keys, slot.value)}
+    users = {slot.query.name for slot in slots if refused in (*slot.keys, slot.value, compared_value(slot))}
     whose = f'query "{min(users)}"' if users else f'stream "{program.stream.name}"'
     return InvalidExpressionError(f'{whose}, "{readable(refused, names)}": {complaint(why, names)}')
 
@@ -103,6 +104,14 @@ def presence_only(slots: Sequence[AggregateSlot]) -> frozenset[str]:
     return frozenset(value for value, kinds in functions.items() if kinds == {AggregateKind.COUNT})
 
 
+def compared_value(slot: AggregateSlot) -> str | None:
+    """Return the SQL of the values that an aggregate compares, which may be hashed for it; None: it compares none."""
+    kind = slot_call(slot).kind
+    if slot.value is None or kind not in _COMPARED:
+        return None
+    return hashed_argument(slot.value) if kind is AggregateKind.DISTINCT else slot.value
+
+
 def type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list[str]:
     """Tell which of the keys and the value of an aggregate are of types that it cannot be answered for.
 
@@ -120,8 +129,8 @@ def type_problems(slot: AggregateSlot, types: Mapping[str, T.DataType]) -> list[
     if slot.value is None or kind is AggregateKind.COUNT:
         return problems
     value_type = types[slot.value]
-    if kind in _COMPARED:
-        problems += collation_problems({(f'query "{slot.query.name}": {kind} of', slot.value): value_type})
+    if (compared := compared_value(slot)) is not None:
+        problems += collation_problems({(f'query "{slot.query.name}": {kind} of', compared): types[compared]})
     if kind is AggregateKind.COUNT_DISTINCT:
         return [*problems, *_distinct_problems(slot, value_type)]
     if slot_call(slot).user is not None:

@@ -25,6 +25,7 @@ TICKS = stream("ticks", rate(1), time="timestamp").map(v="value", w="2 * value")
             "(count(case when a > 1 then 1 end) / count(case when a > 1 then 1 end))",
         ),
         ("sum(a / (b - 1)) * 2", ["sum(a / (b - 1))"], "(sum(a / (b - 1)) * 2.0)"),
+        ("max(a) - 12345678901234567891.50", ["max(a)"], "(max(a) - 12345678901234567891.5)"),
     ],
 )
 def test_arithmetic_is_read_with_the_calls_it_is_of(text: str, calls: list[str], canonical: str) -> None:

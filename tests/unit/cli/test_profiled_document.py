@@ -58,7 +58,7 @@ def test_what_the_document_says_holds(tmp_path: Path) -> None:
     for given in (
         document(tmp_path, more=", max_files_per_micro_batch: 3"),
         document(tmp_path, text_format="csv", more=", options: {header: true}"),
-        document(tmp_path, more=", options: {multiLine: true}"),
+        document(tmp_path, text_format="csv", more=", options: {multiLine: true}"),
     ):
         assert in_several_micro_batches(given, tmp_path / "scratch") == given
     assert not (tmp_path / "scratch").exists()

@@ -98,7 +98,11 @@ def _columns(place: Place, body: Mapping[str, object], source: OutsideSource) ->
 def _read_parse(place: Place, body: Mapping[str, object]) -> Parse | None:
     text_format = next((kind for kind in PARSE if is_given(place, body, kind)), None)
     values = None if text_format is None else PARSE[text_format].read(place, body)
-    return None if text_format is None or values is None else Parse(text_format, **values)
+    if text_format is None or values is None:
+        return None
+    problems = problems_of(partial(Parse, text_format, **values))
+    place.report_parts(body, problems, body[text_format.value])
+    return None if problems else Parse(text_format, **values)
 
 
 def _read_identity(place: Place, declared: object, source: OutsideSource, columns: tuple[Column, ...]) -> Identity:

@@ -106,7 +106,8 @@ FOLDER = Section(
         ),
         "options": options(
             "Options of Spark's reader, such as `header: true`. A CSV header must have the schema's names in its order,"
-            " unless `enforceSchema` is true."
+            " unless `enforceSchema` is true. JSON and text are read line by line as UTF-8, and what cannot be parsed"
+            " is set aside: `multiLine`, `encoding`, `mode` and the like that say otherwise are refused."
         ),
         "max_files_per_micro_batch": _limit("At most so many new files per micro-batch. By default all there are."),
     },
@@ -200,7 +201,10 @@ def _parse(text_format: TextFormat, written: str) -> Section:
             "schema": Field(
                 _ddl("What to take out of it; of CSV all columns, in order."), read=parse_schema, write=format_schema
             ),
-            "options": options(f"Options of Spark's `from_{text_format}`."),
+            "options": options(
+                f"Options of Spark's `from_{text_format}`; a `mode` but `PERMISSIVE`, an `encoding` but `UTF-8` and"
+                " `columnNameOfCorruptRecord` are refused."
+            ),
         },
         (text_format.value, "schema"),
     )

@@ -13,6 +13,7 @@ from streamshed.network.words.columns import Column, duplicate_names, format_sch
 from streamshed.network.words.given import given_options, is_a, is_of_connect, is_whole_number
 from streamshed.network.words.keywords import with_advice
 from streamshed.network.words.local_path import local_path
+from streamshed.network.words.reader_options import reader_option_problems
 
 
 class FileFormat(StrEnum):
@@ -48,6 +49,8 @@ class FolderSource:
         object.__setattr__(self, "path", self.path if local is None else local)
         object.__setattr__(self, "format", file_format(self.format))
         object.__setattr__(self, "options", tuple(sorted(self.options)))
+        if problems := [*reader_option_problems(f"{self.format} folder", self.options, f'folder "{self.path}"')]:
+            raise InvalidNetworkError(*problems)
         limit = self.max_files_per_micro_batch
         if limit is not None and not is_whole_number(limit, at_least=1):
             says = "max_files_per_micro_batch must be at least 1"

@@ -8,6 +8,7 @@ from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.words.columns import Column, parse_schema
 from streamshed.network.words.given import given_options, is_filled_text
 from streamshed.network.words.keywords import with_advice
+from streamshed.network.words.reader_options import reader_option_problems
 
 
 class TextFormat(StrEnum):
@@ -32,6 +33,8 @@ class Parse:
         except ValueError as error:
             raise InvalidNetworkError(unknown_name("text format", self.format, TextFormat)) from error
         object.__setattr__(self, "options", tuple(sorted(self.options)))
+        if problems := [*reader_option_problems(f"{self.format} text", self.options, f'parsing "{self.column}"')]:
+            raise InvalidNetworkError(*problems)
         if not is_filled_text(self.column):
             raise InvalidNetworkError(Problem("what is to be parsed is the name of a column", got=repr(self.column)))
         if not self.schema:

@@ -48,6 +48,24 @@ def test_unused_streams_and_operators_are_no_problem() -> None:
     assert validate_document(document) == ()
 
 
+def test_options_that_would_not_be_heeded_are_reported_where_they_stand() -> None:
+    document = """
+streamshed: 1
+streams:
+  lines: {source: {folder: in, format: json, schema: "ts timestamp", options: {multiLine: true}}, time: ts}
+  texts:
+    source: {folder: in, format: text}
+    parse: {csv: value, schema: "ts timestamp", options: {mode: FAILFAST}}
+    time: ts
+queries: {a: {from: lines}, b: {from: texts}}
+"""
+    found = [(problem.path, problem.message.split(" (")[0]) for problem in validate_document(document)]
+    assert found == [
+        ("streams.lines.source.options", 'the option "multiLine" of a json folder can only be false'),
+        ("streams.texts.parse.options", 'the option "mode" of a csv text can only be PERMISSIVE'),
+    ]
+
+
 class TestExpressionChecker:
     DOCUMENT = STREAMS + (
         "operators:\n"

@@ -1,4 +1,5 @@
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -7,6 +8,7 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.network.model.sources import DataFrameSource, FileFormat, as_source, folder, rate
+from streamshed.network.terms.parsing import Parse, parse_csv, parse_json
 from streamshed.network.words.columns import Column
 from tests.unit.network.examples import FakeFrame
 
@@ -109,3 +111,51 @@ def test_columns_that_spark_cannot_tell_apart_are_refused() -> None:
 
 def test_formats_are_looked_up_by_name() -> None:
     assert folder("x", "text").format is FileFormat.TEXT
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "says"),
+    [
+        ("json", "multiLine", "true", "can only be false .*one JSON object.*, got 'true'"),
+        ("json", "wholetext", "true", "can only be false"),
+        ("json", "Encoding", "UTF-16LE", "can only be UTF-8 .*iconv.*, got 'UTF-16LE'"),
+        ("json", "charset", "latin1", "can only be UTF-8"),
+        ("json", "mode", "FAILFAST", "can only be PERMISSIVE .*unreadable"),
+        ("json", "mode", "DROPMALFORMED", "can only be PERMISSIVE"),
+        ("json", "columnNameOfCorruptRecord", "bad", "cannot be given"),
+        ("csv", "columnNameOfCorruptRecord", "bad", "cannot be given"),
+        ("text", "multiLine", "true", "can only be false .*wholetext"),
+        ("text", "encoding", "UTF-16", "can only be UTF-8"),
+    ],
+)
+def test_options_that_would_not_be_heeded_are_refused(kind: str, name: str, value: str, says: str) -> None:
+    with pytest.raises(InvalidNetworkError, match=f'folder "in": the option "{name}" of a {kind} folder {says}'):
+        folder("in", kind, schema="value string", options={name: value})
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        ("json", "multiLine", "false"),
+        ("json", "mode", "permissive"),
+        ("json", "encoding", "utf-8"),
+        ("json", "lineSep", "|"),
+        ("csv", "multiLine", "true"),
+        ("csv", "encoding", "ISO-8859-1"),
+        ("csv", "mode", "DROPMALFORMED"),
+        ("text", "wholetext", "true"),
+    ],
+)
+def test_options_that_are_heeded_are_taken(kind: str, name: str, value: str) -> None:
+    assert folder("in", kind, schema="value string", options={name: value}).options == ((name, value),)
+
+
+@pytest.mark.parametrize("parse", [parse_json, parse_csv])
+@pytest.mark.parametrize(
+    ("name", "value"), [("mode", "FAILFAST"), ("encoding", "UTF-16"), ("columnNameOfCorruptRecord", "bad")]
+)
+def test_options_of_parsing_that_would_not_be_heeded_are_refused(
+    parse: Callable[..., Parse], name: str, value: str
+) -> None:
+    with pytest.raises(InvalidNetworkError, match=f'parsing "value": the option "{name}" of a (json|csv) text can'):
+        parse("value", "size int", options={name: value})

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from streamshed.planning.tree.work_tree import Truths, Vector, WorkTree
+from streamshed.planning.window_drop.choose.definitions import Definitions
 from streamshed.planning.window_drop.choose.least_kept import LeastKept, least_kept, rare
 from streamshed.planning.window_drop.choose.time_split import RatesOf, running, split_shares
 from streamshed.planning.window_drop.choose.tolerant_work import TolerantWork
@@ -86,7 +87,7 @@ def nothing_more_dropped(work: TolerantWork, upcoming: UpcomingWindows) -> DropP
         work: The work.
         upcoming: What is known.
     """
-    calm = replace(upcoming, drops=replace(upcoming.drops, pressed=0, pressed_seconds=0.0, pressure=Pressure.NONE))
+    calm = replace(upcoming, drops=replace(_not_pressed(upcoming.drops), pressure=Pressure.NONE))
     shut, drops = _still_shut(work, calm.drops, upcoming.steady_seconds)
     return _decided(work, _runs(work, shut).astype(float), replace(calm, drops=drops))
 
@@ -120,20 +121,32 @@ def _still_shut(work: TolerantWork, drops: WindowDrops, steady_seconds: float | 
     return shut, replace(drops, eased=drops.eased + 1, eased_seconds=left)
 
 
-def _pressed(drops: WindowDrops, short_seconds: float) -> WindowDrops:
+def _pressed(drops: WindowDrops, least_seconds: float, utmost_seconds: float) -> WindowDrops:
     """Remember by how much the least work that the bounds of gaps allow exceeds the time.
 
     Light and heavy micro-batches may alternate, as a short one follows a long one: what counts is the time of several
-    in a row.
+    in a row. A single one adds no more than its own time, so that a backlog does not outweigh light ones that follow.
 
     Args:
         drops: What was decided before.
-        short_seconds: Of the present one.
+        least_seconds: What the least takes in the present one.
+        utmost_seconds: What it may take.
     """
-    together = drops.pressed_seconds + short_seconds
-    if together <= 0:
-        return replace(drops, pressed=0, pressed_seconds=0.0)
-    return replace(drops, pressed=drops.pressed + 1, pressed_seconds=together)
+    short_seconds = least_seconds - utmost_seconds
+    together = drops.pressed_seconds + min(short_seconds, utmost_seconds)
+    if max(together, short_seconds) <= 0:
+        return _not_pressed(drops)
+    return replace(
+        drops,
+        pressed=drops.pressed + 1,
+        pressed_seconds=together,
+        pressed_least_seconds=drops.pressed_least_seconds + least_seconds,
+        pressed_utmost_seconds=drops.pressed_utmost_seconds + utmost_seconds,
+    )
+
+
+def _not_pressed(drops: WindowDrops) -> WindowDrops:
+    return replace(drops, pressed=0, pressed_seconds=0.0, pressed_least_seconds=0.0, pressed_utmost_seconds=0.0)
 
 
 def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upcoming: UpcomingWindows) -> DropPlan:
@@ -145,11 +158,30 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
     Beyond that, queries share the time by priority and weight, those among them that are answered from samples; see
     `time_split`.
 
+    Queries of one definition are decided on as one, see `Definitions`.
+
     Args:
         work: The work.
         budget_seconds: What all of it may take.
         rates_of: The policy for samples.
         upcoming: What is known.
+    """
+    definitions = Definitions(work)
+    kept_shares, needed, drops = _planned(definitions.work, budget_seconds, rates_of, upcoming)
+    return _decided(
+        work,
+        definitions.of_queries(kept_shares),
+        replace(upcoming, drops=drops),
+        None if needed is None else definitions.of_nodes(needed),
+    )
+
+
+def _planned(
+    work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upcoming: UpcomingWindows
+) -> tuple[Vector, Vector | None, WindowDrops]:
+    """The shares of windows, what they need in the long run or None for what is expected of them, and the load so far.
+
+    Where some are shut down, the others fit into what there was time for, of all that the least took together.
     """
     long_run_seconds = upcoming.seconds_for(work.queries.values(), budget_seconds)
     pressure = upcoming.pressure
@@ -161,15 +193,15 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
     least = least_kept(work, window_demands)
     utmost_seconds = _utmost(upcoming, budget_seconds)
     fits = least.fits(long_run_seconds)
-    short_seconds = least.seconds - utmost_seconds
-    drops = _pressed(drops, min(short_seconds, utmost_seconds))
+    drops = _pressed(drops, least.seconds, utmost_seconds)
     needed = None
     if fits:
         kept_shares = split_shares(work, window_demands, long_run_seconds, rates_of)
-    elif drops.pressed >= PATIENCE and short_seconds > 0:
-        lasting_seconds = max(utmost_seconds, least.seconds - drops.pressed_seconds / drops.pressed)
+    elif drops.pressed >= PATIENCE and least.seconds > utmost_seconds:
+        lasting_share = drops.pressed_utmost_seconds / drops.pressed_least_seconds
+        lasting_seconds = max(utmost_seconds, lasting_share * least.seconds)
         kept_shares, needed = _lasting(work, window_demands, least, lasting_seconds)
-        drops = replace(drops, pressed=0, pressed_seconds=0.0)
+        drops = _not_pressed(drops)
     else:
         kept_shares, needed = least.kept_shares, least.needed
     if pressure is not Pressure.NONE:
@@ -177,7 +209,7 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
             np.minimum(kept_shares, least_shares_kept(window_demands) * running(work, window_demands)),
             None,
         )
-    return _decided(work, kept_shares, replace(upcoming, drops=drops), needed)
+    return kept_shares, needed, drops
 
 
 def _lasting(

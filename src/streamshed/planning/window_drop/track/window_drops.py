@@ -22,7 +22,9 @@ class WindowDrops:
     Attributes:
         queries: By part, see `cohorts.part_name`.
         pressed: How many micro-batches in a row the bounds of gaps left too much to do, all together.
-        pressed_seconds: How much more than there was time for.
+        pressed_seconds: How much more than there was time for; of each at most as much as that time.
+        pressed_least_seconds: What that would have taken.
+        pressed_utmost_seconds: What there was time for.
         eased: How many in a row had room for all queries that are shut down.
         eased_seconds: How much of that room these would have left, all together.
         pressure: What state asked of queries that tolerate gaps.
@@ -32,6 +34,8 @@ class WindowDrops:
     queries: Mapping[str, QueryDrops]
     pressed: int = 0
     pressed_seconds: float = 0.0
+    pressed_least_seconds: float = 0.0
+    pressed_utmost_seconds: float = 0.0
     eased: int = 0
     eased_seconds: float = 0.0
     pressure: Pressure = Pressure.NONE
@@ -70,6 +74,8 @@ class WindowDrops:
             queries=queries,
             pressed=document["pressed"],
             pressed_seconds=document.get("pressed_seconds", 0.0),
+            pressed_least_seconds=document.get("pressed_least_seconds", 0.0),
+            pressed_utmost_seconds=document.get("pressed_utmost_seconds", 0.0),
             eased=document["eased"],
             eased_seconds=document.get("eased_seconds", 0.0),
             pressure=pressure,

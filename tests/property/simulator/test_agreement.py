@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hypothesis import assume, given
@@ -111,12 +112,12 @@ def _queries(kinds: list[str], weights: list[float]) -> list[Query]:
 WHOLE_OR_SAMPLED = ("sampled", "sampled", "exact", "counted")
 
 
-@st.composite
-def loads(draw: st.DrawFn, *, kinds_of_queries: tuple[str, ...]) -> Load:
-    kinds = draw(st.lists(st.sampled_from(kinds_of_queries), min_size=1, max_size=4))
-    queries = _queries(kinds, draw(st.lists(st.sampled_from((1.0, 3.0)), min_size=len(kinds), max_size=len(kinds))))
+def loaded(
+    draw: st.DrawFn, queries: Sequence[Query], *, fixed_seconds: tuple[float, float], factors: tuple[float, float]
+) -> Load:
+    """Queries over a stream that cost anything, with a load; fixed costs and multiples within bounds."""
     known = NetworkStatistics(
-        fixed_seconds=draw(st.floats(0.05, 1.0)),
+        fixed_seconds=draw(st.floats(*fixed_seconds)),
         streams={
             "s": StreamStatistics(
                 rows_per_second=1e5,
@@ -126,7 +127,14 @@ def loads(draw: st.DrawFn, *, kinds_of_queries: tuple[str, ...]) -> Load:
         },
         queries={query.name: QueryStatistics(seconds_per_row=draw(st.floats(1e-7, 5e-6))) for query in queries},
     )
-    return Load(network(*queries), known, draw(st.floats(0.5, 4.0)))
+    return Load(network(*queries), known, draw(st.floats(*factors)))
+
+
+@st.composite
+def loads(draw: st.DrawFn, *, kinds_of_queries: tuple[str, ...]) -> Load:
+    kinds = draw(st.lists(st.sampled_from(kinds_of_queries), min_size=1, max_size=4))
+    queries = _queries(kinds, draw(st.lists(st.sampled_from((1.0, 3.0)), min_size=len(kinds), max_size=len(kinds))))
+    return loaded(draw, queries, fixed_seconds=(0.05, 1.0), factors=(0.5, 4.0))
 
 
 def agree(said: Explanation, expected_seconds: float, *, sheds: bool, leaves: float, edge: float = EDGE) -> None:

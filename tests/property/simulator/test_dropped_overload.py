@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.statistics.network_statistics import NetworkStatistics, QueryStatistics, StreamStatistics
-from tests.property.simulator.test_agreement import TRIGGER, Load
+from tests.property.simulator.test_agreement import TRIGGER, Load, loaded
 from tests.thoroughness import examples
 from tests.unit.planning.networks import rows_of
 
@@ -44,19 +44,7 @@ def _queries(draw: st.DrawFn) -> list[Query]:
 
 @st.composite
 def loads(draw: st.DrawFn) -> Load:
-    queries = _queries(draw)
-    known = NetworkStatistics(
-        fixed_seconds=draw(st.floats(0.05, 0.5)),
-        streams={
-            "s": StreamStatistics(
-                rows_per_second=1e5,
-                read_seconds_per_row=draw(st.floats(1e-7, 1e-6)),
-                parse_seconds_per_row=draw(st.floats(1e-7, 5e-6)),
-            )
-        },
-        queries={query.name: QueryStatistics(seconds_per_row=draw(st.floats(1e-7, 5e-6))) for query in queries},
-    )
-    return Load(network(*queries), known, draw(st.floats(1.0, 4.0)))
+    return loaded(draw, _queries(draw), fixed_seconds=(0.05, 0.5), factors=(1.0, 4.0))
 
 
 @examples(40)

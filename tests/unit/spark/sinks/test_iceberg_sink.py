@@ -8,11 +8,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 import requests
 from pyiceberg import exceptions
@@ -23,31 +21,16 @@ from pyiceberg.transforms import DayTransform
 from pyiceberg.types import IntegerType, NestedField, StringType
 from pyiceberg.utils.config import Config
 
-from streamshed.answering.table.answer_schema import ANSWER_SCHEMA, arrow_schema
+from streamshed.answering.table.answer_schema import ANSWER_SCHEMA
 from streamshed.errors import InvalidNetworkError, MissingExtraError, ServerUnavailableError, SinkUnavailableError
 from streamshed.spark.common.failures import may_pass
 from streamshed.spark.sinks.iceberg_columns import COLUMNS, iceberg_schema
 from streamshed.spark.sinks.iceberg_sink import IcebergSink, iceberg_sink
 from tests.iceberg_lake import IcebergLake
 from tests.iceberg_rest import RestCatalogServer, running_rest_catalog
+from tests.unit.spark.sinks.answers import ANSWER, answers
 
 TABLE, CATALOG = "live.answers", IcebergLake.name
-START = datetime(2026, 1, 1, 0, 0, 0, 123456, tzinfo=UTC)
-ANSWER = {
-    "kind": "answer",
-    "query": "q",
-    "window_start": START,
-    "window_end": START + timedelta(seconds=10),
-    "key": ["a", None],
-    "aggregate": "n",
-    "value": 3.0,
-    "value_text": "3",
-    "exact": True,
-}
-
-
-def answers(*changes: dict[str, Any]) -> pa.Table:
-    return pa.Table.from_pylist([ANSWER | change for change in changes], arrow_schema())
 
 
 @pytest.fixture

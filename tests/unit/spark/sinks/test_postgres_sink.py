@@ -7,38 +7,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import psycopg
-import pyarrow as pa
 import pytest
 
-from streamshed.answering.table.answer_schema import arrow_schema
 from streamshed.errors import InvalidNetworkError, MissingExtraError, ServerUnavailableError, SinkUnavailableError
 from streamshed.spark.common.failures import may_pass
 from streamshed.spark.sinks.postgres_rows import COLUMNS
 from streamshed.spark.sinks.postgres_sink import PostgresSink, postgres_sink
 from tests.postgres_server import PostgresServer, running_postgres
-
-START = datetime(2026, 1, 1, 0, 0, 0, 123456, tzinfo=UTC)
-ANSWER = {
-    "kind": "answer",
-    "query": "q",
-    "window_start": START,
-    "window_end": START + timedelta(seconds=10),
-    "key": ["a", None],
-    "aggregate": "n",
-    "value": 3.0,
-    "value_text": "3",
-    "exact": True,
-}
-
-
-def answers(*changes: dict[str, Any]) -> pa.Table:
-    return pa.Table.from_pylist([ANSWER | change for change in changes], arrow_schema())
+from tests.unit.spark.sinks.answers import answers
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Aggregate calls such as `sum(size)`: which function over which expression."""
 
-import ctypes
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -11,6 +9,7 @@ from typing import Any
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError, Problem, closest_name
 from streamshed.network.sql.expression import Expression, parse_expression, quoted
 from streamshed.network.sql.sql_meaning import aggregates_called
+from streamshed.network.sql.sql_number import sql_number
 from streamshed.network.sql.sql_syntax import Token, TokenKind, matching_pairs, read_sql
 from streamshed.network.terms.distinct_values import DistinctValues
 from streamshed.network.terms.function import FunctionReference, function_reference
@@ -72,9 +71,6 @@ _KINDS = {
 
 _EXTREMES: Mapping[float | None, AggregateKind] = {0.0: AggregateKind.MIN, 1.0: AggregateKind.MAX}
 """What quantiles of these shares are: no estimates."""
-
-_NUMBER = re.compile(r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)(f|d|bd)?", re.IGNORECASE)
-"""A number as Spark's SQL writes it, with the letters of its type; those of whole numbers are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,25 +335,12 @@ def _with_share(inside: tuple[Token, ...], name: str, text: str) -> tuple[tuple[
     """Take the share, a number behind the last comma, from the arguments of a quantile."""
     comma = max((index for index, token in enumerate(inside) if token.is_symbol(",")), default=0)
     behind = inside[comma + 1 :] if comma else ()
-    share = _number(text[behind[0].start : behind[-1].end]) if behind else None
+    share = sql_number(text[behind[0].start : behind[-1].end]) if behind else None
     if share is None:
         raise InvalidExpressionError(
             f'"{text}": {name} takes a value and a share between 0 and 1, a number, such as {name}(size, 0.95)'
         )
     return inside[:comma], share
-
-
-def _number(text: str) -> float | None:
-    """Read a number as Spark does; None: the text is no number.
-
-    >>> _number("0.5"), _number(".5D"), _number("5e-1bd"), _number("0.1F"), _number("0.5X")
-    (0.5, 0.5, 0.5, 0.10000000149011612, None)
-    """
-    number_match = _NUMBER.fullmatch(text)
-    if number_match is None:
-        return None
-    number = float(number_match[1])
-    return ctypes.c_float(number).value if number_match[2] in {"f", "F"} else number
 
 
 def _is_one_call(tokens: tuple[Token, ...]) -> bool:

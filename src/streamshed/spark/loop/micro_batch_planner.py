@@ -41,8 +41,8 @@ from streamshed.spark.source.progress import MicroBatchReport
 from streamshed.spark.source.upcoming_rows import (
     RowSizes,
     StreamRows,
+    refuse_changed,
     refuse_lost,
-    refuse_shrunk,
     refuse_vanished,
     rows_by_name,
     upcoming_rows,
@@ -142,7 +142,9 @@ class MicroBatchPlanner:
         self._carrier.begin(self._steady_clock())
         self._lost.again(self._checkpoint, micro_batch_id, self.places)
         row = PlanRow.from_json(written_text)
-        self._upcoming[micro_batch_id] = self._there_again(micro_batch_id, row)
+        upcoming = self._read_in(micro_batch_id, row)
+        refuse_changed(upcoming, row.files)
+        self._upcoming[micro_batch_id] = upcoming
         times = self._shed_times(None, row.open, self._clock())
         completed = told_of_all(row, self._facts, self._delays, times)
         if completed == row:
@@ -150,17 +152,6 @@ class MicroBatchPlanner:
         text = completed.to_json()
         self._plans.write(micro_batch_id, text)
         return text
-
-    def _there_again(self, micro_batch_id: int, row: PlanRow) -> dict[str, StreamRows]:
-        """What a micro-batch brings that an earlier process planned: all that it was to bring then.
-
-        Raises:
-            SourceUnavailableError: It does not.
-        """
-        upcoming = self._read_in(micro_batch_id, row)
-        refuse_vanished(upcoming)
-        refuse_shrunk(upcoming, row.files)
-        return upcoming
 
     def record_last(self) -> int:
         """Take in what is known of the micro-batch that finished last, and return which; -1: none has.

@@ -150,12 +150,14 @@ def refuse_vanished(upcoming: Mapping[str, StreamRows]) -> None:
             )
 
 
-def refuse_shrunk(upcoming: Mapping[str, StreamRows], planned: Mapping[str, PlannedFiles]) -> None:
-    """See that a micro-batch that runs again has what its files held when it was planned.
+def refuse_changed(upcoming: Mapping[str, StreamRows], planned: Mapping[str, PlannedFiles]) -> None:
+    """See that a micro-batch that runs again has all files, and what they held when it was planned.
 
     Raises:
-        SourceUnavailableError: They hold less, and none is empty, as one is whose rows are to be left out.
+        SourceUnavailableError: One is gone, or they hold less and none is empty, as one is whose rows are to be left
+            out.
     """
+    refuse_vanished(upcoming)
     for name in upcoming.keys() & planned.keys():
         there, before = upcoming[name].files, planned[name]
         if (there.rows < before.rows or there.bytes < before.bytes) and not upcoming[name].has_empty_files:

@@ -11,7 +11,7 @@ from packets_json import records
 import streamshed as ss
 
 
-def extremes(packets: ss.Stream) -> ss.QueryNetwork:
+def extremes(packets: ss.Rows) -> ss.QueryNetwork:
     """Return the queries."""
     tcp, udp = packets.filter("proto = 6"), packets.filter("proto = 17")
     by_port = tcp.window("10 seconds").by("dest_port").agg(largest="max(size)", smallest="min(size)")

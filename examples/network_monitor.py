@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parent
 OUT = EXAMPLES.parent / "out"
 
 
-def packets() -> ss.Stream:
+def packets() -> ss.Rows:
     """Packets as they are captured; their size is -1 for all but TCP."""
     source = ss.folder(
         OUT / "packets",
@@ -24,7 +24,7 @@ def packets() -> ss.Stream:
     return ss.stream("packets", source, time="ts", watermark="1 second")
 
 
-def monitor(packets: ss.Stream) -> ss.QueryNetwork:
+def monitor(packets: ss.Rows) -> ss.QueryNetwork:
     """Return the seven queries; filters and operators that they have in common are shared."""
     hosts = ss.relation("known_hosts", str(EXAMPLES / "known_hosts.parquet"))
     tcp, udp = packets.filter("proto = 6"), packets.filter("proto = 17")

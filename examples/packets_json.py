@@ -11,7 +11,7 @@ from network_monitor import OUT, monitor, run
 import streamshed as ss
 
 
-def records() -> ss.Stream:
+def records() -> ss.Rows:
     """Packets, each as JSON in a record; their size is -1 for all but TCP."""
     source = ss.folder(
         OUT / "packets_json",

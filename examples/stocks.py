@@ -41,7 +41,7 @@ class Spread:
         return max(state) - min(state)
 
 
-def large_spreads(trades: ss.Stream) -> ss.QueryNetwork:
+def large_spreads(trades: ss.Rows) -> ss.QueryNetwork:
     """Return the query, beside one that counts trades and may be answered from a sample."""
     spreads = (
         trades.filter("symbol = 'IBM'")

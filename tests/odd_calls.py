@@ -17,7 +17,6 @@ import numpy as np
 
 import streamshed as ss
 from streamshed.errors import StreamshedError
-from streamshed.network.model.node import Node
 from streamshed.network.model.sources import FolderSource
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
@@ -87,7 +86,7 @@ def targets() -> tuple[Target, ...]:
     return (*_target_functions(files, events), *_target_methods(events, others))
 
 
-def _target_functions(files: FolderSource, events: ss.Stream) -> tuple[Target, ...]:
+def _target_functions(files: FolderSource, events: ss.Rows) -> tuple[Target, ...]:
     query = events.window("1 minute").agg(n="count(*)").query("q")
     return (
         Target("folder", ss.folder, {"path": "in", "format": "csv", "schema": SCHEMA}),
@@ -116,7 +115,7 @@ def _target_functions(files: FolderSource, events: ss.Stream) -> tuple[Target, .
     )
 
 
-def _target_methods(events: ss.Stream, others: ss.Stream) -> tuple[Target, ...]:
+def _target_methods(events: ss.Rows, others: ss.Rows) -> tuple[Target, ...]:
     hosts = ss.relation("hosts", "hosts.csv", schema="host string, subnet string")
     window = events.window("1 minute")
     counted = window.agg(n="count(*)")
@@ -152,7 +151,7 @@ def odd_call(draws: random.Random) -> tuple[str, Exception | None]:
     said = f"{target.name}({', '.join(f'{name}={_short(value)}' for name, value in arguments.items())})"
     try:
         found = target.function(**arguments)
-        if isinstance(found, Node) and draws.random() < 0.5:
+        if isinstance(found, ss.Rows) and draws.random() < 0.5:
             ss.network(found.query("all_of_it")).explain()
     except StreamshedError as error:
         length = len(str(error))

@@ -25,9 +25,8 @@ PAGES = (
         purpose="`import streamshed as ss`: describe streams, operators and queries, and put them together.",
         module="streamshed",
         returned=(
-            "streamshed.network.model.node.Node",
-            "streamshed.network.model.grouping.Windowed",
-            "streamshed.network.model.grouping.Aggregate",
+            "streamshed.network.model.rows.Windowed",
+            "streamshed.network.model.rows.Answers",
             "streamshed.network.document.document_reader.NetworkDocument",
             "streamshed.planning.explain.explanation.Explanation",
         ),

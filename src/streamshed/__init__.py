@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING
 
 from streamshed import api as api
 from streamshed.errors import StreamshedError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.delta_source import delta
 from streamshed.network.model.kafka_source import kafka
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder, rate
-from streamshed.network.model.stream import Stream, parse_csv, parse_json, stream
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
+from streamshed.network.terms.parsing import parse_csv, parse_json
 from streamshed.version import __version__
 
 if TYPE_CHECKING:
@@ -49,8 +51,8 @@ __all__ = [
     "NetworkStatistics",
     "Query",
     "QueryNetwork",
+    "Rows",
     "RunTraces",
-    "Stream",
     "StreamshedError",
     "Thresholds",
     "WorkerLimits",

@@ -48,7 +48,15 @@ def to_sql(network: QueryNetwork) -> str:
     return network_to_sql(network)
 
 
+def render(network: QueryNetwork, form: str = "text") -> str:
+    """Draw it as "text", "mermaid", "dot" or "json"; see `streamshed.network.model.render`."""
+    from streamshed.network.model.render import rendered
+
+    return rendered(network, form)
+
+
 QueryNetwork.start = start
 QueryNetwork.answers = answers
 QueryNetwork.explain = explain
 QueryNetwork.to_sql = to_sql
+QueryNetwork.render = render

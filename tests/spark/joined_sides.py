@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.node import Node
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from streamshed.network.terms.join_condition import pairs_where
 
 QUERIES = ("pairs", "plain", "both", "nested")
@@ -60,7 +59,7 @@ class SideSpec:
         """The column of its rows' time."""
         return "window_start" if self.windows else "at"
 
-    def node(self, stream: Node) -> Node:
+    def node(self, stream: Rows) -> Rows:
         """The side as a node: columns `host`, where it is keyed, and `v`."""
         found = stream.map(v="n", c="1")
         for one in self.windows:
@@ -101,7 +100,7 @@ class JoinSpec:
         """Whether both sides have hosts."""
         return all(side.keyed or not side.windows for side in (self.left, self.right))
 
-    def stream(self, calls: Node, alerts: Node, *, mode: str = "subset") -> Stream:
+    def stream(self, calls: Rows, alerts: Rows, *, mode: str = "subset") -> Rows:
         """The joined stream."""
         on = "host" if self.on_host else pairs_where(any_pair)
         within = tuple(f"{seconds} s" for seconds in self.within)
@@ -109,7 +108,7 @@ class JoinSpec:
         return left.join(right, on=on, within=within, prefixes=("a_", "b_"), name=self.name, mode=mode)
 
     def network(
-        self, calls: Node, alerts: Node, *, mode: str = "exact", only: tuple[str, ...] = QUERIES
+        self, calls: Rows, alerts: Rows, *, mode: str = "exact", only: tuple[str, ...] = QUERIES
     ) -> QueryNetwork:
         """Its results themselves, and windows: summed up where pairs are found, of rows, and nested."""
         joined = self.stream(calls, alerts)

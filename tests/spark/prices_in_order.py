@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from streamshed.network.terms.aggregate import AggregateCall, user_aggregate
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.in_order import InOrder, Merges
@@ -25,7 +25,7 @@ def in_order(column: str) -> AggregateCall:
     return user_aggregate(InOrder, columns=[column], returns="string")
 
 
-def queries_in_order(trades: Stream) -> Iterable[Query]:
+def queries_in_order(trades: Rows) -> Iterable[Query]:
     """The queries `sliding`, `dear`, `above` and `plain` over columns `price` and `symbol`."""
     merges = user_aggregate(Merges, columns=["price"], returns="bigint")
     sliding = trades.window(f"{SIZE} seconds", every=f"{SLIDE} seconds").by("symbol")

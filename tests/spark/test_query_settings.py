@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.spark.cluster.session import LOCAL_CHECKPOINT_SETTINGS, QUERY_SETTINGS, settings_for_queries
 from tests.spark.files import timed_values, write_parquet
 from tests.spark.harness import QUICK, Collected, wait_for_micro_batch
@@ -35,7 +35,7 @@ def test_logs_of_sources_are_written_without_processes(spark: SparkSession, tmp_
         write_parquet(tmp_path / name / "0.parquet", timed_values([0], [0]))
     sources = [folder(tmp_path / name, "parquet", schema="ts timestamp, v bigint") for name in names]
     streams = [stream(name, source, time="ts") for name, source in zip(names, sources, strict=True)]
-    queries = network(*(one.window("1 second").agg(n="count(*)").query(f"of_{one.name}") for one in streams))
+    queries = network(*(one.window("1 second").agg(n="count(*)").query(f"of_{one.stream.name}") for one in streams))
     with queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **QUICK) as run:
         wait_for_micro_batch(run, 0)
         (query,) = spark.streams.active

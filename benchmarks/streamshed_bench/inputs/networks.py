@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation, relation
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, parse_json, stream
+from streamshed.network.terms.parsing import parse_json
 from streamshed_bench.inputs.workload import SLIDE_SECONDS, PacketQuery
 
 WATERMARK = "1 second"
@@ -37,7 +38,7 @@ class PacketSource:
     files_per_micro_batch: int | None = None
 
 
-def typed_packets(source: PacketSource) -> Stream:
+def typed_packets(source: PacketSource) -> Rows:
     """Return the stream of examples/network_monitor.yaml: packets as typed rows."""
     files = folder(
         str(source.watched),
@@ -48,7 +49,7 @@ def typed_packets(source: PacketSource) -> Stream:
     return stream("packets", files, time="ts", watermark=WATERMARK)
 
 
-def packet_records(source: PacketSource) -> Stream:
+def packet_records(source: PacketSource) -> Rows:
     """Return the stream of examples/packets_json.yaml: packets as a broker delivers them, JSON in records."""
     files = folder(
         str(source.watched),
@@ -66,7 +67,7 @@ def packet_records(source: PacketSource) -> Stream:
     )
 
 
-def packet_network(packets: Stream, queries: Sequence[PacketQuery], known_hosts: Path) -> QueryNetwork:
+def packet_network(packets: Rows, queries: Sequence[PacketQuery], known_hosts: Path) -> QueryNetwork:
     """Ask the queries of a stream of packets.
 
     Args:
@@ -78,7 +79,7 @@ def packet_network(packets: Stream, queries: Sequence[PacketQuery], known_hosts:
     return network(*(_query(packets, query, hosts) for query in queries))
 
 
-def grouped_network(packets: Stream, keys: int) -> QueryNetwork:
+def grouped_network(packets: Rows, keys: int) -> QueryNetwork:
     """Ask one query that falls into so many groups in each window of a minute.
 
     Args:
@@ -89,9 +90,9 @@ def grouped_network(packets: Stream, keys: int) -> QueryNetwork:
     return network(minutes.agg(packets="count(*)", bytes="sum(size)").query("by_group"))
 
 
-def _query(packets: Stream, query: PacketQuery, hosts: Relation) -> Query:
+def _query(packets: Rows, query: PacketQuery, hosts: Relation) -> Query:
     first, *others = query.conditions
-    node: Node = packets.filter(first)
+    node: Rows = packets.filter(first)
     if query.known_senders:
         node = node.semijoin(hosts, on={"src_host": "host"})
     for condition in others:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 import streamshed as ss
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 
 _FIRST_MICROSECONDS = 1_735_689_600_000_000
 _MICROSECONDS_PER_FILE = 10_000_000
@@ -45,7 +45,7 @@ def write_small_files(folder: Path, *, files: int, rows: int, seed: int) -> None
         os.utime(file, (number, number))  # Spark takes the oldest first
 
 
-def _stream(name: str, folder: Path) -> Stream:
+def _stream(name: str, folder: Path) -> Rows:
     source = ss.folder(str(folder), "parquet", schema="ts timestamp, k bigint, v bigint", max_files_per_micro_batch=1)
     return ss.stream(name, source, time="ts", watermark="1 second")
 

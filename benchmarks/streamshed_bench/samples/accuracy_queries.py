@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.node import Node
+from streamshed.network.model.rows import Rows
 from streamshed_bench.inputs.dear_operators import country, next_hop, reputation
 from streamshed_bench.inputs.networks import PacketSource, typed_packets
 
@@ -55,7 +55,7 @@ def accuracy_network(source: PacketSource) -> QueryNetwork:
     judged = tcp.apply(reputation, columns=["src_host", "dest_port", "size"], into="trust", returns="double")
     located = tcp.filter("size >= 200").apply(country, columns=["src_host"], into="origin", returns="string")
     routed = tcp.filter("src_port >= 1024").apply(next_hop, columns=["dest_host"], into="hop", returns="bigint")
-    places: Mapping[str, Node] = {
+    places: Mapping[str, Rows] = {
         "clocks": packets.filter("proto = 17").filter("dest_port = 123 AND src_port < 36000"),
         "sessions": tcp.filter("dest_port IN (20, 21, 22, 23, 25)"),
         "web": tcp.filter("dest_port IN (80, 443)"),

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed_bench.inputs.recordings import recording_file
 
 

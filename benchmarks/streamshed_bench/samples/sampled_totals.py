@@ -10,10 +10,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.model.node import Node
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.statistics.network_statistics import Moments
 from streamshed_bench.contract import BenchOptions
 from streamshed_bench.inputs.recordings import recording_file, recordings_folder
@@ -140,7 +140,7 @@ def over_recordings(options: BenchOptions, name: str, compare: Compare[Outcome])
     return comparisons, [f"sampling rate {one:g}" for one in _SAMPLING_RATES if one not in sampling_rates]
 
 
-def summed_rows(summed: Summed, watched: Path, name: str) -> Node:
+def summed_rows(summed: Summed, watched: Path, name: str) -> Rows:
     """Return the rows whose values are summed.
 
     Args:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import streamshed as ss
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from streamshed_bench.contract import BenchOptions, BenchResult
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.runs.pictures import draw_changes
@@ -143,7 +143,7 @@ def _measured(
         return times
 
 
-def _query(ticks: Stream, name: str, divisor: int) -> Query:
+def _query(ticks: Rows, name: str, divisor: int) -> Query:
     rows = ticks.filter(f"value % {divisor} = 0")
     return rows.window("4 seconds", every="2 seconds").agg(n="count(*)", total="sum(value)").query(name)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from streamshed_bench.inputs.networks import PacketSource, packet_network, typed_packets
 from streamshed_bench.inputs.packet_input import linked
 from streamshed_bench.inputs.workload import PacketQuery
@@ -70,7 +70,7 @@ class Contest:
         """Run the queries as one network; returns rows per second."""
         return self.network_speed(lambda packets: packet_network(packets, queries, self._known_hosts), portion)
 
-    def network_speed(self, network_over: Callable[[Stream], QueryNetwork], portion: Portion) -> float:
+    def network_speed(self, network_over: Callable[[Rows], QueryNetwork], portion: Portion) -> float:
         """Run a network over typed packets; returns rows per second."""
         network = network_over(typed_packets(self._source(portion)))
         micro_batches = run_through(

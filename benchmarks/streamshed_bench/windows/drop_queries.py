@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.node import Node
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,7 @@ def shape_network(watched: Path, *, size: int, slide: int) -> QueryNetwork:
     return network(last.window(slide).agg(total="sum(delayed)").query("q", mode="subset", max_gap=BATCH))
 
 
-def _delayed_rows(watched: Path, wait: Callable[[pd.Series], pd.Series]) -> Node:
+def _delayed_rows(watched: Path, wait: Callable[[pd.Series], pd.Series]) -> Rows:
     source = folder(str(watched), "parquet", schema="number bigint", max_files_per_micro_batch=FILES_PER_MICRO_BATCH)
     rows = stream("rows", source, number="number", watermark=0)
     return rows.apply(wait, columns=["number"], into="delayed", returns="bigint")

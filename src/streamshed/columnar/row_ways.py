@@ -29,7 +29,8 @@ def row_ways(network: QueryNetwork) -> dict[str, str | None]:
     Example:
         >>> from streamshed.network.model.network import network
         >>> from streamshed.network.model.sources import folder
-        >>> from streamshed.network.model.stream import parse_json, stream
+        >>> from streamshed.network.model.declared_stream import stream
+        >>> from streamshed.network.terms.parsing import parse_json
         >>> broker = folder("in", "parquet", schema="value binary, id bigint, at timestamp")
         >>> text = parse_json("value", "size int")
         >>> rows = stream("packets", broker, time="at", parse=text, identity=["id"]).window("1 minute")

@@ -102,7 +102,7 @@ def explain_change(
     Example:
         >>> from streamshed.network.model.network import network
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> from streamshed.statistics.guess import guessed_statistics
         >>> ticks = stream("ticks", rate(100), time="timestamp")
         >>> n = ticks.window("1 minute").agg(n="count(*)").query("n")

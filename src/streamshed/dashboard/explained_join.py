@@ -17,7 +17,7 @@ def joined_lines(join: JoinOutlook) -> Iterator[str]:
     Example:
         >>> from streamshed.network.model.network import network
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> from streamshed.planning.load.join_outlook import join_outlooks
         >>> from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
         >>> calls, alerts = (stream(name, rate(1), time="timestamp") for name in ("calls", "alerts"))

@@ -22,12 +22,13 @@ def drops_before_parsing(stream: Stream, cohort_keys: Sequence[Sequence[str]], *
 
     Example:
         >>> from streamshed.network.model.sources import folder
-        >>> from streamshed.network.model.stream import parse_json, stream
+        >>> from streamshed.network.model.declared_stream import stream
+        >>> from streamshed.network.terms.parsing import parse_json
         >>> broker = folder("in", "parquet", schema="value binary, arrived timestamp")
         >>> records = stream("records", broker, time="arrived", parse=parse_json("value", "host string"))
-        >>> drops_before_parsing(records, [], samples=False)
+        >>> drops_before_parsing(records.stream, [], samples=False)
         True
-        >>> drops_before_parsing(records, [("host",)], samples=False)
+        >>> drops_before_parsing(records.stream, [("host",)], samples=False)
         False
     """
     names = {name.lower() for name in stream.attribute.expression.columns}

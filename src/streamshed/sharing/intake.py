@@ -45,7 +45,7 @@ def instruction_users(program: StreamProgram, intakes: Sequence[Intake]) -> tupl
 
     Example:
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(1), time="timestamp")
         >>> dear, cheap = Define("__map_1", "sha2(value, 256)", ()), Test("__test_1", "value > 3", ())
         >>> of_dear = Intake(None, 0, ("dear",), (), frozenset({"__map_1"}))

@@ -44,7 +44,7 @@ def guessed_statistics(network: QueryNetwork) -> NetworkStatistics:
     Example:
         >>> from streamshed.network.model.network import network
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> guessed_statistics(network(ticks.query("rows"))).operators
         {'ticks > filter value > 3': OperatorStatistics(selectivity=0.5, seconds_per_row=3e-08, is_measured=False)}
@@ -72,7 +72,7 @@ def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) 
     Example:
         >>> from streamshed.network.model.network import network
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> rare = NetworkStatistics(operators={ticks.address: OperatorStatistics(selectivity=0.01)})
         >>> believed_statistics(network(ticks.query("rows")), rare).operators

@@ -53,17 +53,17 @@ def rows_per_second_of(node: Node, statistics: NetworkStatistics) -> float:
 
     Example:
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> from streamshed.statistics.network_statistics import OperatorStatistics, StreamStatistics
         >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> statistics = NetworkStatistics(streams={"ticks": StreamStatistics(rows_per_second=300.0)})
-        >>> rows_per_second_of(ticks, statistics)
+        >>> rows_per_second_of(ticks.node, statistics)
         150.0
         >>> rare = {ticks.address: OperatorStatistics(selectivity=0.01)}
-        >>> rows_per_second_of(ticks, replace(statistics, operators=rare))
+        >>> rows_per_second_of(ticks.node, replace(statistics, operators=rare))
         3.0
         >>> minutes = ticks.window("1 minute", every="10 s")
-        >>> [rows_per_second_of(one.agg(n="count(*)"), statistics) for one in (minutes, minutes.by("value"))]
+        >>> [rows_per_second_of(one.agg(n="count(*)").node, statistics) for one in (minutes, minutes.by("value"))]
         [0.1, 10.0]
     """
     stream = statistics.streams.get(node.stream.name)

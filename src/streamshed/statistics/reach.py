@@ -35,12 +35,12 @@ def reach_between(network: QueryNetwork, measured: _Reach, believed: _Believed) 
 
         >>> from streamshed.network.model.network import network
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> first = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> both = first.filter("value < 9")
         >>> halves = dict.fromkeys((first.address, both.address), OperatorStatistics(selectivity=0.5))
-        >>> reach = reach_between(network(both.query("rows")), {both: 0.01}, halves)
-        >>> [round(reach[node], 3) for node in both.path]
+        >>> reach = reach_between(network(both.query("rows")), {both.node: 0.01}, halves)
+        >>> [round(reach[node], 3) for node in both.node.path]
         [1.0, 0.1, 0.01]
     """
     known_reach = _reach_of_measured(measured)

@@ -16,11 +16,12 @@ from streamshed.columnar.column_work import column_work
 from streamshed.columnar.expressions.dialect import Dialect
 from streamshed.columnar.kernel import ColumnKernel
 from streamshed.columnar.key_index import KeyIndex
-from streamshed.network.model.node import Node
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import parse_json, stream
+from streamshed.network.terms.parsing import parse_json
 from streamshed.sharing.instructions import Match
 from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.probes import is_probe
@@ -34,13 +35,13 @@ class Asked:
     """A query, in SQL and in Python."""
 
     name: str
-    rows: Callable[[Node], Node]
+    rows: Callable[[Rows], Rows]
     where: Callable[[Row], bool]
     keys: tuple[str, ...] = ()
     key: Callable[[Row], Any] = lambda _: (0, None)
     slide: int = 10
 
-    def query(self, events: Node) -> Query:
+    def query(self, events: Rows) -> Query:
         windows = self.rows(events).window("20 seconds", every=f"{self.slide} seconds")
         grouped = windows.by(**{f"k{index}": sql for index, sql in enumerate(self.keys)})
         calls = {"n": "count(*)", "total": "sum(v)", "least": "min(v)", "most": "max(v)"}
@@ -86,7 +87,7 @@ EVENTS = stream(
     parse=parse_json("value", "at timestamp, v int, host string"),
     identity=["id"],
 )
-WORK = stream_work(EVENTS, [asked.query(EVENTS) for asked in ASKED])
+WORK = stream_work(EVENTS.stream, [asked.query(EVENTS) for asked in ASKED])
 COLUMNS = column_work(WORK, {"hosts": {"host": "string", "role": "string"}}, Dialect(ansi=True, time_zone="UTC"))
 KERNEL = ColumnKernel(COLUMNS)
 LOOKUP = KeyIndex.of(pa.table({"host": list(ROLES), "role": list(ROLES.values())}), "host", ("role",))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.terms.cohorts import part_name
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows

@@ -12,9 +12,9 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.needs import NetworkNeeds
 from streamshed.control.own_needs import own_needs
 from streamshed.control.settings import ControlSettings
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.run.feed import Feed
 from streamshed.network.run.load_prior import LoadPrior
 

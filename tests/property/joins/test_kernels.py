@@ -13,18 +13,18 @@ from streamshed.joins.match.item_sets import item_columns
 from streamshed.joins.match.kernel import Pairs, comparisons_within
 from streamshed.joins.match.predicate_pairs import pairs_by_predicate
 from streamshed.joins.model.conditions import Equality
-from streamshed.joins.model.rows import CODE, TIME, Rows
+from streamshed.joins.model.rows import CODE, TIME, SideRows
 from tests.thoroughness import examples
 
 SET_ROWS = st.lists(st.tuples(st.integers(0, 50), st.sets(st.integers(0, 90), max_size=8)), max_size=25)
 INTERVALS = st.sampled_from([[(-5, 5)], [(0, 100)], [(-60, -20), (0, 0), (10, 30)]])
 
 
-def rows_of(sets: list[tuple[int, set[int]]]) -> Rows:
+def rows_of(sets: list[tuple[int, set[int]]]) -> SideRows:
     ordered = sorted(sets, key=lambda one: one[0])
     lists = pa.array([sorted(items) for _, items in ordered], pa.list_(pa.int64()))
     table = pa.table({"s": lists, TIME: pa.array([time for time, _ in ordered], pa.int64()), **item_columns(lists)})
-    return Rows(table)
+    return SideRows(table)
 
 
 def as_set(pairs: Pairs) -> list[tuple[int, int]]:
@@ -81,10 +81,10 @@ def test_equal_keys_are_found_by_filter_and_by_search(
     intervals: list[tuple[int, int]],
     far: int,
 ) -> None:
-    def side(rows: list[tuple[int, int]]) -> Rows:
+    def side(rows: list[tuple[int, int]]) -> SideRows:
         ordered = sorted((time + far * (key == 0), key) for time, key in rows)
         times, keys = (pa.array([one[place] for one in ordered], pa.int64()) for place in (0, 1))
-        return Rows(pa.table({"k": keys, TIME: times, CODE: keys}))
+        return SideRows(pa.table({"k": keys, TIME: times, CODE: keys}))
 
     left, right = side(lefts), side(rights)
     expected = [

@@ -17,9 +17,9 @@ from streamshed.joins.partition.partition import JoinPartition
 from streamshed.joins.windows.plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.network.model.answer_side import side_windows
-from streamshed.network.model.node import Node
+from streamshed.network.model.declared_stream import stream
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.planning.window_drop.windows.provenance import needed_rows
@@ -29,16 +29,16 @@ from tests.property.window_specifications import short_windows
 LAST = 80
 
 
-def _joined(nested: list[WindowSpecification], *, is_left: bool) -> tuple[Node, int]:
+def _joined(nested: list[WindowSpecification], *, is_left: bool) -> tuple[Rows, int]:
     """A side of nested windows, and how far the join of it stays behind."""
     ticks, others = (stream(name, rate(10), time="timestamp") for name in ("ticks", "others"))
-    side: Node = ticks
+    side: Rows = ticks
     for one in nested:
         lengths = (one.size_microseconds, one.slide_microseconds, one.offset_microseconds)
         size, slide, offset = (f"{length} us" for length in lengths)
         side = side.window(size, every=slide, offset=offset).agg(value="count(*)")
     left, right = (side, others) if is_left else (others, side)
-    return side, delay_of_stream(left.join(right, on="value", within="9 s"))
+    return side, delay_of_stream(left.join(right, on="value", within="9 s").stream)
 
 
 @given(st.lists(short_windows(), min_size=1, max_size=3), st.booleans(), st.integers(-3, 40))
@@ -46,7 +46,7 @@ def test_no_answer_comes_later_than_its_join_waits(
     nested: list[WindowSpecification], is_left: bool, number: int
 ) -> None:
     side, delay = _joined(nested, is_left=is_left)
-    assert list(side_windows(side)) == nested
+    assert list(side_windows(side.node)) == nested
     outermost = nested[-1]
     start = outermost.offset_microseconds + number * outermost.slide_microseconds
     needed = needed_rows(nested, start)

@@ -17,7 +17,7 @@ from streamshed.joins.choose.selection import CellWork, Prices
 from streamshed.joins.model.arrays import Floats
 from streamshed.joins.model.conditions import Equality
 from streamshed.joins.model.join_windows import JoinWindows
-from streamshed.joins.model.rows import WORTH, Rows
+from streamshed.joins.model.rows import WORTH, SideRows
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.partition import JoinPartition
 from streamshed.joins.windows.plan import JoinPlan
@@ -144,7 +144,7 @@ def test_rows_that_were_kept_under_another_weight_join_on() -> None:
         assert found.cells.weight.sum() == 4.0
     none = pa.table({"t": [5], "k": [1]})
     assert len(JoinPartition(replace(WEIGHED, weight=None), store).join(none, none)) == 4
-    kept = [Rows.from_blob(blob).table.column_names for key, blob in store.blobs.items() if key[0] == 1]
+    kept = [SideRows.from_blob(blob).table.column_names for key, blob in store.blobs.items() if key[0] == 1]
     assert all(len([name for name in names if name.startswith(WORTH)]) <= 1 for names in kept)
 
 

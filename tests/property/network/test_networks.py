@@ -5,6 +5,7 @@ from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.network import network
 from streamshed.network.model.node import Node
 from streamshed.network.model.render import snapshot, to_text
+from streamshed.network.model.rows import Answers, Rows
 from streamshed.network.model.selection import selection
 from streamshed.network.model.stream import Stream
 from tests.unit.network.examples import hosts, packets
@@ -19,7 +20,7 @@ steps = st.one_of(
 )
 
 
-def grown(node: Node, step: tuple[str, str]) -> Node:
+def grown(node: Rows, step: tuple[str, str]) -> Rows:
     match step:
         case ("filter", predicate):
             return node.filter(predicate)
@@ -33,15 +34,15 @@ def grown(node: Node, step: tuple[str, str]) -> Node:
 
 
 @st.composite
-def nodes(draw: st.DrawFn) -> Node:
-    node: Node = STREAMS[draw(st.sampled_from(sorted(STREAMS)))]
+def nodes(draw: st.DrawFn) -> Rows:
+    node: Rows = STREAMS[draw(st.sampled_from(sorted(STREAMS)))]
     for step in draw(st.lists(steps, max_size=4)):
         node = grown(node, step)
     return node
 
 
 @st.composite
-def asked(draw: st.DrawFn) -> Node | Aggregate:
+def asked(draw: st.DrawFn) -> Rows:
     node = draw(nodes())
     if draw(st.booleans()):
         return node
@@ -74,27 +75,27 @@ def test_every_node_and_query_is_drawn(shared: object) -> None:
 
 
 @given(node=nodes())
-def test_the_selection_selects_the_same(node: Node) -> None:
-    last = (node.stream, *selection(node))[-1]
-    assert selection(last) == selection(node)
+def test_the_selection_selects_the_same(node: Rows) -> None:
+    last = (node.stream, *selection(node.node))[-1]
+    assert selection(last) == selection(node.node)
     assert last.columns == node.columns
-    assert last.query("a").definition_id == node.query("a").definition_id
+    assert Rows(last).query("a").definition_id == node.query("a").definition_id
 
 
 @given(node=nodes(), data=st.data())
-def test_neighboring_filters_can_change_places(node: Node, data: st.DataObject) -> None:
+def test_neighboring_filters_can_change_places(node: Rows, data: st.DataObject) -> None:
     predicates = data.draw(st.lists(st.sampled_from(["size > 1", "proto = 17", "src_port < 9"]), max_size=4))
     one, other = node, node
     for predicate in predicates:
         one = one.filter(predicate)
     for predicate in data.draw(st.permutations(predicates)):
         other = other.filter(predicate)
-    assert selection(one) == selection(other)
+    assert selection(one.node) == selection(other.node)
     assert one.query("a").definition_id == other.query("a").definition_id
 
 
 @given(one=asked(), other=asked())
-def test_equal_things_have_equal_hashes_and_ids(one: Node | Aggregate, other: Node | Aggregate) -> None:
+def test_equal_things_have_equal_hashes_and_ids(one: Rows | Answers, other: Rows | Answers) -> None:
     if one == other:
         assert hash(one) == hash(other)
         assert one.query("a").definition_id == other.query("a").definition_id

@@ -13,9 +13,8 @@ from streamshed.network.document.document_reader import read_document
 from streamshed.network.document.document_writer import network_to_sql
 from streamshed.network.document.validation import validate_document
 from streamshed.network.document.yaml_text import write_yaml
-from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.model.node import Node
+from streamshed.network.model.rows import Answers, Rows
 from tests.unit.network.document.test_validation_of_anything import DOCUMENT, EXAMPLES, damaged_documents
 
 SCHEMA = (
@@ -73,7 +72,7 @@ SOUND = [
 ]
 
 
-def stream(name: str) -> ss.Stream:
+def stream(name: str) -> ss.Rows:
     return ss.stream(name, ss.folder(f"/data/{name}", "parquet", schema=SCHEMA), time="ts", watermark="90 seconds")
 
 
@@ -89,8 +88,8 @@ NUMBERED = ss.stream("numbered", ss.rate(10), number="value", watermark=5, clock
 
 
 @st.composite
-def rows(draw: st.DrawFn, most: int = 4) -> Node:
-    node: Node = draw(st.sampled_from(STREAMS))
+def rows(draw: st.DrawFn, most: int = 4) -> Rows:
+    node: Rows = draw(st.sampled_from(STREAMS))
     for _ in range(draw(st.integers(0, most))):
         steps = [
             lambda node: node.filter(draw(st.sampled_from(PREDICATES))),
@@ -129,7 +128,7 @@ JOINS: tuple[dict[str, Any], ...] = (
 KEYS: tuple[dict[str, str], ...] = ({}, {"k": "1"}, {"big": "size > 3", "x": "limit"})
 
 
-def aggregated(draw: st.DrawFn, node: Node) -> Aggregate:
+def aggregated(draw: st.DrawFn, node: Rows) -> Answers:
     """Rows aggregated over windows in time, along numbers, or of so many rows."""
     slide = draw(st.integers(1, 3))
     lengths: list[Any] = [slide * draw(st.integers(1, 3)), slide, draw(st.integers(0, 2))]
@@ -166,7 +165,7 @@ def asked(draw: st.DrawFn, name: str) -> ss.Query:
     kind = draw(st.sampled_from(["rows", "windows", "nested", "pairs", "texts", "numbered"]))
     if kind == "pairs":
         return pairs(draw, name)
-    node: Node = TEXT.filter("size > 3") if kind == "texts" else NUMBERED if kind == "numbered" else draw(rows())
+    node: Rows = TEXT.filter("size > 3") if kind == "texts" else NUMBERED if kind == "numbered" else draw(rows())
     mode = draw(st.sampled_from(["approximate", "exact", "subset"]))
     if kind == "rows":
         return node.query(name, mode=mode, priority=draw(st.integers(0, 2)))

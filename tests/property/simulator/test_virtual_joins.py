@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.planning.load.join_outlook import join_outlooks
 from streamshed.simulator.network_costs import network_costs
 from streamshed.simulator.network_joins import network_joins
@@ -65,7 +65,7 @@ def joined(w1: int, w2: int, selectivity: float, left: float, right: float) -> t
             "calls": StreamStatistics(rows_per_second=left),
             "alerts": StreamStatistics(rows_per_second=right),
         },
-        operators={some.address: OperatorStatistics(selectivity=selectivity)},
+        operators={some.node.address: OperatorStatistics(selectivity=selectivity)},
     )
     return asked, with_sides(asked, believed_statistics(asked, given_statistics), given_statistics)
 

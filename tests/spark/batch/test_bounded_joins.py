@@ -18,11 +18,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.network.document.document import network_to_document, parse_network
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.join_condition import JoinKey, inner_product, overlap, pairs_where
 from streamshed.spark import answers, query_view
 from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS, at
@@ -132,11 +132,11 @@ CONDITIONS: dict[str, tuple[tuple[JoinKey, str], ...]] = {
 }
 
 
-def _stream(name: str) -> Stream:
+def _stream(name: str) -> Rows:
     return stream(name, folder(f"/nowhere/{name}", "json", schema=DDL), time="at")
 
 
-def _asked(joined: Node, named: str = "", sides: tuple[str, str] = ("calls_", "alerts_")) -> list[Query]:
+def _asked(joined: Rows, named: str = "", sides: tuple[str, str] = ("calls_", "alerts_")) -> list[Query]:
     """Rows behind a filter and a map, windows by a key of one side, and windows of the answers of windows."""
     mine, theirs = sides
     sums = (

@@ -9,11 +9,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
+from streamshed.network.model.stream import Stream
 
 TEXTS = ("A", "a", "b", "B", "é", "É")
 GROUPS = 3
@@ -21,39 +23,39 @@ GROUPS = 3
 
 
 @pytest.fixture
-def rows(spark: SparkSession, tmp_path: Path) -> Stream:
+def rows(spark: SparkSession, tmp_path: Path) -> Rows:
     spark.createDataFrame([(text,) for text in TEXTS], "k string").selectExpr(
         "timestamp'2024-01-01' AS ts", "k"
     ).write.parquet(str(tmp_path / "in"))
     return stream("rows", folder(tmp_path / "in", "parquet", schema="ts timestamp, k string"), time="ts")
 
 
-def _looked_up(rows: Stream, spark: SparkSession) -> Query:
+def _looked_up(rows: Rows, spark: SparkSession) -> Query:
     names = spark.createDataFrame([("a", 1)], "k string, n int")
     of_keys = rows.map(k="collate(k, 'UTF8_LCASE')").lookup(relation("names", names), on="k")
     return of_keys.window("1 minute").agg(n="count(*)").query("q")
 
 
-def _joined(rows: Stream, _: SparkSession) -> Query:
+def _joined(rows: Rows, _: SparkSession) -> Query:
     collated = rows.map(k="collate(k, 'UTF8_LCASE')")
     pairs = collated.join(collated, on="k", within="1 s", prefixes=("l_", "r_"), name="pairs")
     return pairs.window("1 minute").agg(n="count(*)").query("q")
 
 
-def _grouped(rows: Stream, _: SparkSession) -> Query:
+def _grouped(rows: Rows, _: SparkSession) -> Query:
     return rows.map(k="collate(k, 'UTF8_LCASE')").window("1 minute").by("k").agg(n="count(*)").query("q")
 
 
-def _distinct(rows: Stream, _: SparkSession) -> Query:
+def _distinct(rows: Rows, _: SparkSession) -> Query:
     return rows.map(k="collate(k, 'UTF8_LCASE')").window("1 minute").agg(n="count(DISTINCT k)").query("q", mode="exact")
 
 
-def _estimated(rows: Stream, _: SparkSession) -> Query:
+def _estimated(rows: Rows, _: SparkSession) -> Query:
     collated = rows.map(k="collate(k, 'UTF8_LCASE')").window("1 minute")
     return collated.agg(n="approx_count_distinct(k)").query("q", mode="exact")
 
 
-def _share_of_estimated(rows: Stream, _: SparkSession) -> Query:
+def _share_of_estimated(rows: Rows, _: SparkSession) -> Query:
     collated = rows.map(k="collate(k, 'UTF8_LCASE')").window("1 minute")
     return collated.agg(n="approx_count_distinct(struct(k)) FILTER (WHERE k > '') / count(*)").query("q", mode="exact")
 
@@ -64,7 +66,7 @@ def test_it_is_refused(build: Callable[[Stream, SparkSession], Query], rows: Str
         network(build(rows, spark)).answers(spark)
 
 
-def test_the_way_out_has_as_many_groups_as_spark_says(rows: Stream, spark: SparkSession) -> None:
+def test_the_way_out_has_as_many_groups_as_spark_says(rows: Rows, spark: SparkSession) -> None:
     collated = rows.map(k="collate(k, 'UTF8_LCASE')").map(k="collate(lower(k), 'UTF8_BINARY')")
     found = network(collated.window("1 minute").by("k").agg(n="count(*)").query("q")).answers(spark).toPandas()
     assert found["value"].tolist() == [2.0] * GROUPS

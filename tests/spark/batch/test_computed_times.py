@@ -13,10 +13,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.spark import answers
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -36,7 +37,7 @@ W1, W2 = 3_000, 1_000
 """How long rows wait for partners, milliseconds."""
 
 
-def events(name: str, schema: str, time: str) -> Stream:
+def events(name: str, schema: str, time: str) -> Rows:
     return stream(name, folder("/nowhere", "parquet", schema=schema), time=time)
 
 

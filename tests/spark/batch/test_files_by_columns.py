@@ -18,10 +18,11 @@ from pyspark.sql import functions as F
 from streamshed.columnar.column_types import TYPES
 from streamshed.columnar.file_rows import FileRows
 from streamshed.columnar.spark_hash import hash_of_row
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.cohorts import COHORTS
 from streamshed.network.terms.gap import GapsBy
 from streamshed.sharing.gating import LEVELS
@@ -63,12 +64,12 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _packets(path: Path) -> Stream:
+def _packets(path: Path) -> Rows:
     schema = "at timestamp, id bigint, host string, size bigint, absent int"
     return stream("packets", folder(path, "parquet", schema=schema), time="at", watermark="1 second")
 
 
-def _network(packets: Stream) -> QueryNetwork:
+def _network(packets: Rows) -> QueryNetwork:
     large = packets.filter("size > 700")
     return network(
         packets.window("2 seconds").agg(n="count(*)", ids="sum(id)", least="min(id)", most="max(id)").query("all"),
@@ -95,7 +96,7 @@ def test_each_row_of_each_split_counts_once(spark: SparkSession, path: Path) -> 
     session = interpreting(spark)
     session.conf.set("spark.sql.files.maxPartitionBytes", "50000")
     session.conf.set("spark.sql.files.openCostInBytes", "1000")
-    assert folder_frame(session, _packets(path)).rdd.getNumPartitions() > 5
+    assert folder_frame(session, _packets(path).stream).rdd.getNumPartitions() > 5
     found = _answered(asked, session)
     assert sum(int(text) for place, text in found.items() if place[0] == "all" and place[3] == "n") == ROWS + 500
     assert found == _answered(asked, _row_by_row(spark))

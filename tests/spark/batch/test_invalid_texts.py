@@ -9,9 +9,9 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.spark import answers
 from tests.spark.event_times import at

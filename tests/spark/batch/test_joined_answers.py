@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from streamshed.network.document.document import network_to_document, parse_network
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.spark import answers, query_view
 from tests.spark.event_times import at
@@ -44,7 +45,7 @@ def _rows(seed: int, count: int) -> pa.Table:
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
-def _stream(name: str) -> Stream:
+def _stream(name: str) -> Rows:
     return stream(name, folder(f"nowhere/{name}", "json", schema=COLUMNS), time="at")
 
 

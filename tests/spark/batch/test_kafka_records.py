@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 
 from streamshed.answering.table.answer_schema import ANSWER_DDL, ANSWER_SCHEMA
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError, SourceUnavailableError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.kafka_source import kafka
-from streamshed.network.model.stream import parse_json, stream
+from streamshed.network.terms.parsing import parse_json
 from streamshed.spark.sinks.kafka_sink import kafka_sink
 from streamshed.spark.source.source_frame import streaming_frame
 
@@ -64,7 +65,7 @@ def test_a_session_without_the_connector_says_how_to_get_it(spark: SparkSession)
     packets = stream("packets", source, time="ts", parse=parse_json("value", "ts timestamp"))
     says = r'kafka "packets": the session has no connector to Kafka: .*spark-sql-kafka-0-10_2.13:4.2.0'
     with pytest.raises(SourceUnavailableError, match=says):
-        streaming_frame(spark, packets)
+        streaming_frame(spark, packets.stream)
     with pytest.raises(SinkUnavailableError, match="the session has no connector to Kafka"):
         kafka_sink("answers", "127.0.0.1:9").check()
 

@@ -17,9 +17,10 @@ from streamshed.answering.user.collected_rows import MARK, CollectedPiece
 from streamshed.answering.user.user_folding import FEWEST_ROWS
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.document.document import network_to_document, parse_network
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.aggregate import user_aggregate
 from tests.spark.event_times import EPOCH_MICROSECONDS, instants
 from tests.spark.files import write_parquet
@@ -42,7 +43,7 @@ def _table() -> pa.Table:
     )
 
 
-def _trades(path: Path) -> Stream:
+def _trades(path: Path) -> Rows:
     write_parquet(path / "in" / "0.parquet", _table())
     source = folder(path / "in", "parquet", schema="ts timestamp, price bigint, symbol string")
     return stream("trades", source, time="ts", watermark="3 seconds")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.stream import stream
 from tests.spark.sessions import interpreting
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 
 SCHEMA = "ts timestamp, k string, v double, d decimal(9,2)"
 

@@ -8,9 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.spark import answers, query_view
 from streamshed.spark.admit.sampled_rows import NO_PARTITION
 from tests.spark.event_times import at
@@ -20,7 +21,7 @@ SCHEMA = "at timestamp, n int, s string, Date date, size decimal(5,2), tags arra
 VALUES = ("a b", "x/y", None, "50%", "a+b=c", "ä:?", "", "%zz")
 
 
-def _rows(path: Path) -> Stream:
+def _rows(path: Path) -> Rows:
     return stream("rows", folder(path, "json", schema=SCHEMA), time="at")
 
 

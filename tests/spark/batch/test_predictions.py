@@ -16,9 +16,9 @@ from streamshed.answering.predict.predicted_answers import predicted_answers
 from streamshed.answering.predict.predicted_query import PredictedQuery
 from streamshed.answering.table.answer_schema import ANSWER_DDL
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.spark import predicting_sink, predictions
 from streamshed.spark.sinks.sinks import Sink
 from tests.spark.event_times import at, seconds_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.sharing.probes import ONE_IN
 from streamshed.spark import query_view
 from tests.spark.event_times import EPOCH, at

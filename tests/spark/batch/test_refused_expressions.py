@@ -9,21 +9,21 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.errors import InvalidExpressionError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.node import Node
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 
 
-def _counted(node: Node) -> QueryNetwork:
+def _counted(node: Rows) -> QueryNetwork:
     return network(node.window("10 seconds").agg(n="count(*)").query("q"))
 
 
-def _timed(events: Node, time: str) -> QueryNetwork:
+def _timed(events: Rows, time: str) -> QueryNetwork:
     return _counted(stream("events", events.stream.source, time=time))
 
 
-REFUSED: dict[str, tuple[Callable[[Node], QueryNetwork], str]] = {
+REFUSED: dict[str, tuple[Callable[[Rows], QueryNetwork], str]] = {
     "an unknown function": (
         lambda events: _counted(events.filter("v > 1").filter("lenght(s) > 2").filter("v < 9")),
         r'stream "events", the predicate "lenght\(s\) > 2": Spark says: .*lenght',

@@ -9,17 +9,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError, StreamshedError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from tests.spark.harness import QUICK, Collected
 
 DDL = "ts timestamp, host string, port int, v int, note string"
 
 
 @pytest.fixture
-def sides(tmp_path: Path) -> tuple[Stream, Stream]:
+def sides(tmp_path: Path) -> tuple[Rows, Rows]:
     for name in ("calls", "alerts"):
         (tmp_path / name).mkdir()
     calls, alerts = (
@@ -28,16 +29,16 @@ def sides(tmp_path: Path) -> tuple[Stream, Stream]:
     return calls, alerts
 
 
-def _types(calls: Stream, alerts: Stream) -> list[Query]:
+def _types(calls: Rows, alerts: Rows) -> list[Query]:
     pairs = calls.map(code="concat(host, 'x')").join(alerts.map(code="port + 1"), on="code", within="5 s")
     return [pairs.query("pairs")]
 
 
-def _weight(calls: Stream, alerts: Stream) -> list[Query]:
+def _weight(calls: Rows, alerts: Rows) -> list[Query]:
     return [calls.join(alerts, on="host", within="6 s", weight="split(calls_note, 'b')").query("pairs")]
 
 
-def _all_results(calls: Stream, alerts: Stream) -> list[Query]:
+def _all_results(calls: Rows, alerts: Rows) -> list[Query]:
     windows = calls.join(alerts, on="host", within="5 s", mode="sample").window("1 minute")
     return [
         windows.agg(n="count(*)").query("all_of_it", mode="exact"),
@@ -57,8 +58,8 @@ def _all_results(calls: Stream, alerts: Stream) -> list[Query]:
 def test_it_is_refused(
     spark: SparkSession,
     tmp_path: Path,
-    sides: tuple[Stream, Stream],
-    asked: Callable[[Stream, Stream], list[Query]],
+    sides: tuple[Rows, Rows],
+    asked: Callable[[Rows, Rows], list[Query]],
     error: type[StreamshedError],
     message: str,
 ) -> None:

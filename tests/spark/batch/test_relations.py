@@ -13,11 +13,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from streamshed.errors import SourceUnavailableError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation, relation
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.sharing.instructions import Match
 from streamshed.spark.relations.relation_frame import relation_frame
 from streamshed.spark.sinks.sinks import console_sink
@@ -99,7 +100,7 @@ SEMIJOINS: Mapping[str, Make] = {"file": of_file(1, 3, 3, None, None), "frame": 
 """Of ten rows, two have a key that is there, whether once or twice."""
 
 
-def events(path: Path) -> Stream:
+def events(path: Path) -> Rows:
     return stream("events", folder(path / "in", "parquet"), time="ts")
 
 

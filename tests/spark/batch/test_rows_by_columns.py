@@ -15,12 +15,13 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.columnar.spark_hash import xxhash64
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import parse_json, stream
+from streamshed.network.terms.parsing import parse_json
 from streamshed.spark import answers
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.source.source_frame import folder_frame
@@ -106,7 +107,7 @@ def roles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _events(records: Path) -> Node:
+def _events(records: Path) -> Rows:
     return stream(
         "events",
         folder(records, "parquet", schema="value binary, offset bigint, arrived timestamp"),
@@ -117,7 +118,7 @@ def _events(records: Path) -> Node:
     )
 
 
-def _query(events: Node, name: str) -> Query:
+def _query(events: Rows, name: str) -> Query:
     condition, keys, aggregates = QUERIES[name]
     named = dict(call.split(" AS ")[::-1] for call in aggregates.split(", "))
     grouping = {f"k{index}": key for index, key in enumerate(_keys(keys))}
@@ -214,7 +215,7 @@ def test_answers_are_those_of_plain_spark(spark: SparkSession, records: Path, ro
     assert not {key: (answered[key], value) for key, value in expected.items() if not _same(answered[key], value)}
 
 
-def _compiled(spark: SparkSession, events: Node, query: Query) -> CompiledStream:
+def _compiled(spark: SparkSession, events: Rows, query: Query) -> CompiledStream:
     rows = spark.read.parquet(str(events.stream.source.path))  # type: ignore[union-attr] # a folder
     return compile_stream(events.stream, [query], rows, Admission())
 
@@ -236,7 +237,7 @@ def test_broken_records_of_files_say_where_they_are(spark: SparkSession, records
     source = folder(records, "parquet", schema="value binary, offset bigint, arrived timestamp")
     events = stream("events", source, time="arrived", parse=parse_json("value", SCHEMA))
     query = events.window("5 seconds").agg(n="count(*)").query("q")
-    compiled = compile_stream(events, [query], folder_frame(spark, events), Admission())
+    compiled = compile_stream(events.stream, [query], folder_frame(spark, events.stream), Admission())
     assert compiled.row_by_row is None
     broken = compiled.line.rows.where("__unreadable IS NOT NULL AND __sums IS NULL")
     places = broken.selectExpr("__file_path", "__file_row").collect()

@@ -13,9 +13,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.errors import InvalidNetworkError, UnsheddableQueryError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.windows.sketches import Sketches, Users
 from tests.spark.event_times import EPOCH_MICROSECONDS
@@ -40,7 +41,7 @@ def _table() -> pa.Table:
     )
 
 
-def _stream(path: Path) -> Stream:
+def _stream(path: Path) -> Rows:
     write_parquet(path / "in" / "0.parquet", _table())
     return stream("events", folder(path / "in", "parquet"), time="ts", identity=["ts"])
 
@@ -50,7 +51,7 @@ DISTINCT = {"many": "i", "texts": "concat('g', g)", "valued": "v"}
 """Spark and DuckDB say it alike."""
 
 
-def _network(events: Stream) -> QueryNetwork:
+def _network(events: Rows) -> QueryNetwork:
     quantiles = {call: f"percentile_approx({name}, {share})" for call, (name, share) in QUANTILES.items()}
     distinct = {call: f"approx_count_distinct({name})" for call, name in DISTINCT.items()}
     windows = events.window("3 seconds")

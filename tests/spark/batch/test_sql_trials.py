@@ -12,10 +12,11 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.node import Node
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder, rate
-from streamshed.network.model.stream import parse_json, stream
+from streamshed.network.terms.parsing import parse_json
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark.loop import sql_trials
 from streamshed.spark.loop.sql_trials import sql_costs
@@ -29,7 +30,7 @@ MIDDLE = "aggregate(sequence(1, 100), k, (s, x) -> s + x) > 0"
 CHEAP = "k >= 0"
 
 
-def costs_of(spark: SparkSession, *nodes: Node, known: Mapping[str, SqlCost] | None = None) -> dict[str, SqlCost]:
+def costs_of(spark: SparkSession, *nodes: Rows, known: Mapping[str, SqlCost] | None = None) -> dict[str, SqlCost]:
     queries = [node.window("1 hour").agg(n="count(*)").query(f"q{place}") for place, node in enumerate(nodes)]
     return sql_costs(spark, stream_work(nodes[0].stream, network(*queries).queries), known or {})
 
@@ -68,7 +69,7 @@ def test_a_fold_over_a_thousand_a_middle_one_and_a_comparison(
     rows = stream("rows", folder(files, "parquet", schema=SCHEMA), time="ts")
     nodes = [rows.filter(sql) for sql in (DEAR, MIDDLE, CHEAP)]
     found = costs_of(spark, *nodes)
-    dear, middle, cheap = (found[node.address] for node in nodes)
+    dear, middle, cheap = (found[node.node.address] for node in nodes)
     assert not dear.made_up
     assert dear.seconds_per_row > 3 * middle.seconds_per_row > 0
     assert dear.seconds_per_row > 20 * max(cheap.seconds_per_row, 1e-9)
@@ -85,9 +86,9 @@ def test_what_only_some_rows_come_to_is_told_per_row_that_does_and_never_evaluat
     behind = digits.filter("aggregate(sequence(1, 1000), CAST(word AS INT), (s, x) -> s + x) > 0")
     every = rows.filter(DEAR)
     found = costs_of(spark, behind, every)
-    assert found[behind.address].share == pytest.approx(0.25)
-    assert found[every.address].share == 1.0
-    assert 0.2 < found[behind.address].seconds_per_row / found[every.address].seconds_per_row < 5
+    assert found[behind.node.address].share == pytest.approx(0.25)
+    assert found[every.node.address].share == 1.0
+    assert 0.2 < found[behind.node.address].seconds_per_row / found[every.node.address].seconds_per_row < 5
 
 
 def test_where_a_source_has_no_rows_some_are_made_up_and_real_ones_are_tried_as_soon_as_there_are(
@@ -96,12 +97,14 @@ def test_where_a_source_has_no_rows_some_are_made_up_and_real_ones_are_tried_as_
     rows = stream("rows", folder(tmp_path, "json", schema=SCHEMA), time="ts")
     behind = rows.filter("word = 'no such'").filter(DEAR)
     first = costs_of(spark, behind)
-    assert first[behind.address].made_up
-    assert first[behind.address].seconds_per_row > 1e-6, "though none passes the filter above"
+    assert first[behind.node.address].made_up
+    assert first[behind.node.address].seconds_per_row > 1e-6, "though none passes the filter above"
     assert costs_of(spark, behind, known=first) == {}, "there is nothing new"
     (tmp_path / "rows.json").write_text('{"ts": "2024-01-01 00:00:00", "k": 3, "word": "no such"}\n')
     second = costs_of(spark, behind, known=first)
-    assert second[behind.address] == SqlCost(second[behind.address].seconds_per_row, 0.3e-6, 1.0, made_up=False)
+    assert second[behind.node.address] == SqlCost(
+        second[behind.node.address].seconds_per_row, 0.3e-6, 1.0, made_up=False
+    )
     assert costs_of(spark, behind, known=second) == {}
 
 
@@ -110,7 +113,7 @@ def test_text_is_made_up_so_that_it_can_be_parsed(spark: SparkSession) -> None:
     records = spark.readStream.format("rate").load().select(F.lit("{}").alias("value"))
     parsed = stream("records", records, time="ts", parse=parse_json("value", SCHEMA))
     node = parsed.filter(DEAR)
-    assert costs_of(spark, node)[node.address].seconds_per_row > 1e-6
+    assert costs_of(spark, node)[node.node.address].seconds_per_row > 1e-6
 
 
 def test_what_fails_is_left_to_a_guess_and_the_others_are_not(spark: SparkSession) -> None:
@@ -120,7 +123,7 @@ def test_what_fails_is_left_to_a_guess_and_the_others_are_not(spark: SparkSessio
     failing = rows.filter("raise_error(concat('row ', value)) IS NULL")
     fine = rows.filter(DEAR.replace("k,", "CAST(word AS BIGINT),"))
     found = costs_of(spark, failing, fine)
-    assert found.keys() == {fine.address}
+    assert found.keys() == {fine.node.address}
     assert spark.conf.get("spark.sql.ansi.enabled") == ansi == "true"
 
 
@@ -133,7 +136,7 @@ def test_no_more_rows_are_looked_at_than_there_is_time_for(
     rows = stream("rows", folder(files, "parquet", schema=SCHEMA), time="ts")
     node = rows.filter(DEAR.replace("1000", "100000"))
     begun = time.perf_counter()
-    assert costs_of(spark, node)[node.address].seconds_per_row > 100e-6
+    assert costs_of(spark, node)[node.node.address].seconds_per_row > 100e-6
     assert time.perf_counter() - begun < 15
 
 

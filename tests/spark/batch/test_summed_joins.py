@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.joins.model.side import Side
 from streamshed.network.model.network import network
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark import answers, query_view
 from streamshed.spark.common.internal_names import TIME
@@ -37,11 +37,11 @@ NOWHERE = Path("nowhere")
 WITHIN_SECONDS = 2
 
 
-def _streams() -> dict[str, Stream]:
+def _streams() -> dict[str, Rows]:
     return {side.name: side.stream(NOWHERE) for side in (CALLS, ALERTS)}
 
 
-def _pairs() -> Stream:
+def _pairs() -> Rows:
     return matched(Setting(streams=_streams(), folder=NOWHERE, start=0))
 
 
@@ -84,7 +84,7 @@ def _summed(spark: SparkSession, asked: Sequence[Asked], *, rows: bool = False) 
         empty = spark.createDataFrame([], DDL)
         columns = [f"CAST(NULL AS BIGINT) AS {TIME}", *(f"{name} AS {prefix}_{name}" for name in empty.columns)]
         sides[side] = empty.selectExpr(*columns)
-    return join_sums(stream_work(pairs, network(*queries).foundation.queries), sides)[0]
+    return join_sums(stream_work(pairs.stream, network(*queries).foundation.queries), sides)[0]
 
 
 @pytest.mark.parametrize("asked", [*SUMMED, *AS_ROWS], ids=lambda asked: asked.name)

@@ -14,9 +14,9 @@ from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import AnswerMode
-from streamshed.network.model.stream import stream
 from streamshed.network.terms.aggregate import AggregateCall, user_aggregate
 from tests.spark.run_example import EXAMPLES, printed_by
 

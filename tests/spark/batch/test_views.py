@@ -14,9 +14,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.spark import answers, console_sink, query_view
 from tests.spark.event_times import at
 from tests.spark.files import write_parquet
@@ -61,7 +62,7 @@ class Answered:
         return query_view(self.answers, self.network, name)
 
 
-def _network(events: Stream) -> QueryNetwork:
+def _network(events: Rows) -> QueryNetwork:
     windowed = events.window("10 seconds").by("s", "flag", day="d", odd="v % 2 = 1", at="ts", raw="raw")
     calls = {"n": "count(*)", "total": "sum(v)", "paid": "sum(money)", "mean": "avg(money)"}
     extremes = {"first": "min(ts)", "most": "max(money)", "word": "max(s)", "least": "min(x)", "blob": "max(raw)"}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from streamshed.network.model.declared_stream import stream
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, parse_json, stream
+from streamshed.network.terms.parsing import parse_json
 
 COLUMNS = "ts timestamp, id bigint"
 """What is in the JSON."""
 
 
-def broker_records(path: Path, time: str, identity: str | list[str], *, value: str = "binary") -> Stream:
+def broker_records(path: Path, time: str, identity: str | list[str], *, value: str = "binary") -> Rows:
     """The stream `records`.
 
     Args:

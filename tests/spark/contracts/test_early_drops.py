@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.network.model.network import network
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from streamshed.network.terms.cohorts import COHORTS, part_name
 from streamshed.planning.window_drop.track.droppable import droppable_queries
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
@@ -37,7 +37,7 @@ SECONDS, ROWS_PER_SECOND = 20, 100
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _admitted(spark: SparkSession, known: Stream, *, by: str | None = None, samples: bool = True) -> DataFrame:
+def _admitted(spark: SparkSession, known: Rows, *, by: str | None = None, samples: bool = True) -> DataFrame:
     """The rows of which some windows are dropped, of all groups or group by group."""
     windows = known.window("1 second")
     grouped = (windows if by is None else windows.by(by)).agg(n="count(*)")
@@ -46,12 +46,12 @@ def _admitted(spark: SparkSession, known: Stream, *, by: str | None = None, samp
     cohorts: Sequence[int | None] = [None] if by is None else range(COHORTS)
     dropped = QueryDrops(coin=droppable.coin, dropped=((FIRST, LAST),))
     drops = WindowDrops(queries={part_name(droppable.definition_id, cohort): dropped for cohort in cohorts})
-    work = stream_work(known, asked.foundation.queries)
+    work = stream_work(known.stream, asked.foundation.queries)
     values = plan_values(StreamPlan(sampling_code=0), 0, work.gating, drops)
     row = spark.createDataFrame([values], PLAN_SCHEMA)
     plan = Plan(row.withColumns({OPENED: F.col(OPEN), NOW: F.lit(None).cast("bigint")}))
     admission = Admission(plan, whole_words=whole_words(work), cohort_keys=work.cohort_keys, samples=samples)
-    return sampled_rows(folder_frame(spark, known), known, admission)
+    return sampled_rows(folder_frame(spark, known.stream), known.stream, admission)
 
 
 def _is_below_parsing(rows: DataFrame) -> bool:

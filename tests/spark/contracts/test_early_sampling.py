@@ -9,8 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
+from streamshed.network.model.stream import Stream
 from streamshed.sharing.gating import Gating
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
 from streamshed.spark.common.internal_names import NOW, OPEN, OPENED
@@ -46,18 +47,18 @@ def _sampler(lines: list[str], word: str) -> int:
 
 @pytest.mark.parametrize("identity", [["topic", "partition", "offset"], "file_row"])
 def test_what_is_shed_is_not_parsed(spark: SparkSession, tmp_path: Path, identity: str | list[str]) -> None:
-    lines = _lines_of_plan(spark, broker_records(tmp_path, "ts", identity))
+    lines = _lines_of_plan(spark, broker_records(tmp_path, "ts", identity).stream)
     sampler = _sampler(lines, "xxhash64")
     assert "from_json" not in lines[sampler]
     assert _place(lines, "from_json") < sampler
 
 
 def test_what_is_shed_of_a_folder_of_json_is_not_parsed(spark: SparkSession, tmp_path: Path) -> None:
-    lines = _lines_of_plan(spark, stream("lines", folder(tmp_path, "json", schema=COLUMNS), time="ts"))
+    lines = _lines_of_plan(spark, stream("lines", folder(tmp_path, "json", schema=COLUMNS), time="ts").stream)
     assert _place(lines, "from_json") < _sampler(lines, "xxhash64")
 
 
 def test_what_identifies_a_row_is_parsed_first(spark: SparkSession, tmp_path: Path) -> None:
-    lines = _lines_of_plan(spark, broker_records(tmp_path, "timestamp", ["id"]))
+    lines = _lines_of_plan(spark, broker_records(tmp_path, "timestamp", ["id"]).stream)
     sampler = _sampler(lines, "xxhash64")
     assert any("from_json" in line for line in lines[sampler:])

@@ -13,9 +13,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.errors import InvalidExpressionError, SourceUnavailableError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.spark import answers
 from streamshed.spark.common.failures import explained
 from streamshed.spark.source.source_frame import folder_frame
@@ -24,7 +24,7 @@ from streamshed.spark.source.source_frame import folder_frame
 def _nanoseconds(spark: SparkSession, path: Path) -> DataFrame:
     parquet.write_table(pa.table({"ts": pa.array([1], pa.timestamp("ns", tz="UTC"))}), path / "0.parquet")
     source = folder(path, "parquet", schema="ts timestamp")
-    return folder_frame(spark, stream("events", source, time="ts"))
+    return folder_frame(spark, stream("events", source, time="ts").stream)
 
 
 def _text_by_columns(spark: SparkSession, path: Path) -> DataFrame:
@@ -37,7 +37,7 @@ def _text_by_columns(spark: SparkSession, path: Path) -> DataFrame:
 def _swapped_header(spark: SparkSession, path: Path) -> DataFrame:
     (path / "0.csv").write_text("b,a,ts\n1,2,2024-01-01T00:00:00Z\n")
     source = folder(path, "csv", schema="a int, b int, ts timestamp", options={"header": "true"})
-    return folder_frame(spark, stream("events", source, time="ts"))
+    return folder_frame(spark, stream("events", source, time="ts").stream)
 
 
 def _overflow(spark: SparkSession, _path: Path) -> DataFrame:
@@ -67,5 +67,5 @@ def test_names_in_a_header_may_be_meant_to_mean_nothing(spark: SparkSession, tmp
     (tmp_path / "0.csv").write_text("x,y,z\n1,2,2024-01-01T00:00:00Z\n")
     options = {"header": "true", "enforceSchema": "true"}
     source = folder(tmp_path, "csv", schema="a int, b int, ts timestamp", options=options)
-    [row] = folder_frame(spark, stream("events", source, time="ts")).select("a", "b").collect()
+    [row] = folder_frame(spark, stream("events", source, time="ts").stream).select("a", "b").collect()
     assert (row.a, row.b) == (1, 2)

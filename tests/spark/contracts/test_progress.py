@@ -13,8 +13,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.errors import SourceMismatchError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.sources import FolderSource, folder, rate
-from streamshed.network.model.stream import Stream, stream
+from streamshed.network.model.stream import Stream
 from streamshed.spark.checkpoint.source_places import SourcePlaces, source_places
 from streamshed.spark.common.set_apart import UNREADABLE_CLASS
 from streamshed.spark.source.carrier import carrier_frame
@@ -45,14 +46,14 @@ def test_rows_offered_are_told_by_stream(spark: SparkSession, tmp_path: Path) ->
         stream("ticks", rate(1000), time="timestamp"),
         stream("frame_again", frame, time="timestamp"),
     ]
-    frames = {known.name: streaming_frame(spark, known) for known in streams}
-    rows = [_observed(frames[known.name], known, index) for index, known in enumerate(streams)]
+    frames = {known.stream.name: streaming_frame(spark, known.stream) for known in streams}
+    rows = [_observed(frames[known.stream.name], known.stream, index) for index, known in enumerate(streams)]
     rows.append(carrier_frame(spark).select(F.lit(EPOCH).alias("event_time"), F.lit(0).alias("class_id")))
     # A stream of so many rows a second offers its first ones once a whole second is over, however many micro-batches
     # that takes.
     places = source_places(_together(rows), frames)
     progress = _progress(rows, tmp_path / "checkpoint", lambda found: found["batchId"] >= 4 and _ticks(found) > 0)
-    reports = [report_of(found, streams, places) for found in progress]
+    reports = [report_of(found, [known.stream for known in streams], places) for found in progress]
     assert [report.micro_batch_id for report in reports] == list(range(len(reports)))
     assert [report.offered_rows["long"] for report in reports[:4]] == [2, 2, 2, 0]
     assert [report.offered_rows["short"] for report in reports[:4]] == [5, 5, 5, 0]
@@ -88,7 +89,7 @@ def test_events_are_those_of_readable_rows(spark: SparkSession, tmp_path: Path) 
     for number in range(2):
         write_parquet(tmp_path / "in" / f"{number}.parquet", timed_values([60 + number, 3 + number, 7], [1, 2, 3]))
     known = stream("s", folder(tmp_path / "in", "parquet", max_files_per_micro_batch=1), time="ts")
-    source = streaming_frame(spark, known).select("ts", F.col("v").cast("bigint").alias("v"))
+    source = streaming_frame(spark, known.stream).select("ts", F.col("v").cast("bigint").alias("v"))
     kinds = F.when(F.col("v") == 3, UNREADABLE_CLASS).otherwise(ORDINARY_CLASS)
     marked = source.withColumn("kind", kinds)
     carriers = carrier_frame(spark).select(F.lit(EPOCH).alias("event_time"))
@@ -97,7 +98,7 @@ def test_events_are_those_of_readable_rows(spark: SparkSession, tmp_path: Path) 
         progress = _progress(
             [rows.unionByName(carriers)], tmp_path / f"checkpoint {number}", lambda found: found["batchId"] >= 2
         )
-        reports = [report_of(found, [known], SourcePlaces((("s",), ()))) for found in progress]
+        reports = [report_of(found, [known.stream], SourcePlaces((("s",), ()))) for found in progress]
         assert [report.admitted_rows["s"] for report in reports[:3]] == [3, 3, 0]
         assert [_seconds(report.earliest_event) for report in reports[:3]] == [3, 4, None]
         assert [_seconds(report.latest_event) for report in reports[:3]] == [60, 61, None]

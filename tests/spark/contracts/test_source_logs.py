@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.spark.checkpoint import source_logs as logs
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
@@ -83,7 +83,7 @@ def test_spark_reads_the_same_files_without_what_it_has_forgotten(
     write_offsets(checkpoint, logs.COMPACT_INTERVAL - 1, ENTRIES - 2)
     write_offsets(checkpoint, logs.COMPACT_INTERVAL, ENTRIES - 1)
     source = folder(str(tmp_path / "in"), "json", schema="at timestamp", options={"maxFileAge": f"{AGE_DAYS}d"})
-    source_logs = logs.source_logs(checkpoint, PLACES, [stream("lines", source, time="at")])
+    source_logs = logs.source_logs(checkpoint, PLACES, [stream("lines", source, time="at").stream])
     source_logs.shorten(logs.COMPACT_INTERVAL - 1)
     assert log.files() == noted, "not at every micro-batch"
     source_logs.shorten(logs.COMPACT_INTERVAL)

@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 import streamshed as ss
-from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.compile import compiled_network
 from streamshed.spark.compile.compiled_network import compiled_partials, needed_layout
@@ -29,32 +29,32 @@ COLUMNS = "timestamp timestamp, value bigint"
 KEYS = {"slice_partials": SLICE_KEY, "window_partials": WINDOW_KEY}
 
 
-def one_class(events: Node) -> list[Query]:
+def one_class(events: Rows) -> list[Query]:
     return [events.window("10 seconds").agg(n="count(*)", total="sum(value)").query("all")]
 
 
-def a_filter(events: Node) -> list[Query]:
+def a_filter(events: Rows) -> list[Query]:
     return [events.filter("value > 3").window("10 seconds", every="5 seconds").agg(n="count(*)").query("some")]
 
 
-def by_key(events: Node) -> list[Query]:
+def by_key(events: Rows) -> list[Query]:
     return [events.window("10 seconds").by("value").agg(total="sum(value * 0.5)").query("by_key")]
 
 
-def several_classes(events: Node) -> list[Query]:
+def several_classes(events: Rows) -> list[Query]:
     return [*one_class(events), *a_filter(events), *by_key(events)]
 
 
-def windows_that_may_be_dropped(events: Node) -> list[Query]:
+def windows_that_may_be_dropped(events: Rows) -> list[Query]:
     return [events.window("10 seconds").by("value").agg(most="max(value)").query("most", mode="subset", max_gap=3)]
 
 
-def dropped_by_group(events: Node) -> list[Query]:
+def dropped_by_group(events: Rows) -> list[Query]:
     grouped = events.window("10 seconds").by("value").agg(most="max(value)")
     return [grouped.query("most", mode="subset", max_gap=3, gaps_by="group")]
 
 
-def of_rows_that_are_never_sampled(events: Node) -> list[Query]:
+def of_rows_that_are_never_sampled(events: Rows) -> list[Query]:
     return [events.window("10 seconds").agg(n="count(*)").query("all", mode="exact")]
 
 
@@ -69,17 +69,17 @@ NETWORKS = (
 )
 
 
-def of_files(path: Path) -> Node:
+def of_files(path: Path) -> Rows:
     return ss.stream("events", ss.folder(str(path), "json", schema=COLUMNS), time="timestamp", watermark="1 second")
 
 
-def of_rows_that_can_always_be_read(_path: Path) -> Node:
+def of_rows_that_can_always_be_read(_path: Path) -> Rows:
     return ss.stream("events", ss.rate(10), time="timestamp", watermark="1 second")
 
 
 @pytest.mark.parametrize("source", [of_files, of_rows_that_can_always_be_read])
 def test_keys_are_the_same_for_all_networks(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Callable[[Path], Node]
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: Callable[[Path], Rows]
 ) -> None:
     events = source(tmp_path)
     drafts = [_draft(spark, asked(events)) for asked in NETWORKS]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from streamshed.network.model.node import Node
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation, relation
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from tests.spark.exactness.specification import (
     AggregateSpec,
     FilterStep,
@@ -27,7 +27,7 @@ _FUNCTIONS = {"count_distinct": "count"}
 _CSV_SCHEMA = "entry string, digits string, sense string, sense_score double"
 
 
-def build_streams(tables: Tables) -> dict[str, Stream]:
+def build_streams(tables: Tables) -> dict[str, Rows]:
     """Declare the streams over the folders that hold them."""
     return {
         name: stream(name, folder(path, "parquet"), time="ts", watermark="1 second")
@@ -45,7 +45,7 @@ def build_relations(tables: Tables, spark: SparkSession) -> dict[str, Relation]:
     }
 
 
-def build_query(spec: QuerySpec, streams: Mapping[str, Node], relations: Mapping[str, Relation]) -> Query:
+def build_query(spec: QuerySpec, streams: Mapping[str, Rows], relations: Mapping[str, Relation]) -> Query:
     """Write one query.
 
     Args:
@@ -53,7 +53,7 @@ def build_query(spec: QuerySpec, streams: Mapping[str, Node], relations: Mapping
         streams: Streams by their names, or what is to be in their places.
         relations: Relations by their names.
     """
-    node: Node = streams[spec.stream]
+    node: Rows = streams[spec.stream]
     for step in spec.steps:
         node = _below(node, step, relations)
     if spec.window is None:
@@ -65,7 +65,7 @@ def build_query(spec: QuerySpec, streams: Mapping[str, Node], relations: Mapping
     return windowed.agg(**{call.name: call_text(call) for call in spec.aggregates}).query(spec.name)
 
 
-def _below(node: Node, step: Step, relations: Mapping[str, Relation]) -> Node:
+def _below(node: Rows, step: Step, relations: Mapping[str, Relation]) -> Rows:
     match step:
         case FilterStep(predicates, joined=True):
             return node.filter(" AND ".join(f"({sql.spark})" for sql in predicates))

@@ -13,9 +13,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from streamshed.network.model.grouping import Aggregate
-from streamshed.network.model.node import Node
 from streamshed.network.model.relation import Relation
+from streamshed.network.model.rows import Answers, Rows
 
 SECOND = 1_000_000
 Window = tuple[int, int, int]
@@ -143,7 +142,7 @@ def _window(chance: random.Random) -> Window:
     return size, slide, chance.choice((0, 0, 1))
 
 
-def nested_aggregate(spec: NestedSpec, rows: Node, relation: Relation) -> Aggregate:
+def nested_aggregate(spec: NestedSpec, rows: Rows, relation: Relation) -> Answers:
     """The query as our network has it; `relation` holds `sizes`."""
     node = rows
     for level in spec.levels:
@@ -154,11 +153,11 @@ def nested_aggregate(spec: NestedSpec, rows: Node, relation: Relation) -> Aggreg
         size, slide, offset = (f"{seconds} seconds" for seconds in level.window)
         windowed = node.window(size, every=slide, offset=offset)
         node = (windowed.by(*level.keys) if level.keys else windowed).agg(**dict(level.calls))
-    assert isinstance(node, Aggregate)
+    assert isinstance(node, Answers)
     return node
 
 
-def _with_added(node: Node, added: Added, relation: Relation) -> Node:
+def _with_added(node: Rows, added: Added, relation: Relation) -> Rows:
     match added.kind:
         case AddedKind.MAP:
             return node.map(**{added.into: f"2 * {added.of} + 1"})

@@ -10,11 +10,12 @@ from typing import Any
 
 import pandas as pd
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.operators import Apply
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.statistics.guess import guessed_statistics
 from tests.spark.kill_loop.feed import SCHEMAS
@@ -144,7 +145,7 @@ def guest_over(path: Path) -> Query:
     return events.window("2 seconds").agg(n="count(*)").query("guest", mode="exact")
 
 
-def _streams(path: Path) -> tuple[Stream, ...]:
+def _streams(path: Path) -> tuple[Rows, ...]:
     return tuple(
         stream(
             name,

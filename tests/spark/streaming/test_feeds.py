@@ -16,9 +16,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.control.needs import NetworkNeeds, StreamNeeds
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.run.feed import Feed
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.spark.loop.needs_files import NeedsFile, read_needs
@@ -104,7 +105,7 @@ def write_events(path: Path, number: int) -> None:
     write_parquet(path / "events" / f"{number:06d}.parquet", _table(rows))
 
 
-def _events(path: Path) -> Stream:
+def _events(path: Path) -> Rows:
     source = folder(path / "events", "parquet", schema=SCHEMA, max_files_per_micro_batch=1)
     return stream("events", source, time="ts", watermark="1 second", identity=["id"])
 

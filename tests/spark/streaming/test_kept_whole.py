@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from pyspark.sql import SparkSession
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.page.known_run import KnownRunReader
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
@@ -62,7 +63,7 @@ def overloaded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     return Overloaded(collected, run.journal(), path / "checkpoint", run.statistics())
 
 
-def _stream(path: Path, name: str) -> Stream:
+def _stream(path: Path, name: str) -> Rows:
     source = folder(path / name, "parquet", max_files_per_micro_batch=1)
     return stream(name, source, time="ts", watermark="1 second")
 

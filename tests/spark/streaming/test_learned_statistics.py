@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.loop import sql_trials
 from streamshed.statistics.learned import CALL_SECONDS, MOST_SECONDS_PER_GROUP
@@ -172,4 +172,4 @@ def test_event_time_is_known_where_rows_come_now_and_then(spark: SparkSession, t
             assert answer(page, "changes", same) == {"pause_seconds": 0.0, "first_windows": {}}
     arriving = known.stream("events")
     assert arriving.rows_per_second / arriving.event_seconds_per_second == pytest.approx(1000.0, rel=0.01)
-    assert known.operators[kept.address].selectivity == pytest.approx(0.25, abs=0.02)
+    assert known.operators[kept.node.address].selectivity == pytest.approx(0.25, abs=0.02)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.inspection.repartitionable import repartitionable
 from streamshed.spark.repartition import repartition

@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
+from streamshed.network.model.declared_stream import stream
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import FileFormat, folder
-from streamshed.network.model.stream import Stream, stream
 from tests.spark.files import appear
 
 STEP = "step"
@@ -65,7 +66,7 @@ class Input:
         for number, rows in enumerate(self._tables):
             appear(self._folder(path) / f"{number:03}.{self.format}", lambda draft, rows=rows: self.write(draft, rows))  # type: ignore[misc]
 
-    def stream(self, path: Path) -> Stream:
+    def stream(self, path: Path) -> Rows:
         """The stream over the files."""
         source = folder(
             self._folder(path),

@@ -12,7 +12,7 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import parse_json
+from streamshed.network.terms.parsing import parse_json
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.source.source_frame import folder_frame
 from streamshed.spark.windows.compiled import compile_stream

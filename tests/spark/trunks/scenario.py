@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from streamshed.planning.plan.query_rates import SizedRate
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.windows_of_duckdb import ExactWindows
@@ -50,11 +50,11 @@ class Setting:
         start: How often the trunk was started before: 0, then 1 after the kill, then 2 after the stop.
     """
 
-    streams: Mapping[str, Stream]
+    streams: Mapping[str, Rows]
     folder: Path
     start: int
 
-    def __getitem__(self, name: str) -> Stream:
+    def __getitem__(self, name: str) -> Rows:
         return self.streams[name]
 
     @property

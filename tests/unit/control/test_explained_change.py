@@ -5,10 +5,10 @@ import pytest
 from streamshed.control.explained_change import ExplainedChange, explain_change
 from streamshed.control.settings import ControlSettings
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.statistics.guess import guessed_statistics
 from tests.oracles.explaining import explain
 

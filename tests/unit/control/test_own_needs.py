@@ -8,9 +8,9 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.needs import NetworkNeeds, StreamNeeds
 from streamshed.control.own_needs import own_needs
 from streamshed.control.settings import ControlSettings
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes

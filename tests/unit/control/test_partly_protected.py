@@ -41,7 +41,7 @@ def loop_with(least_share: float) -> ControlLoop:
     known = NetworkStatistics(
         fixed_seconds=PRIOR.fixed_seconds,
         streams={name: StreamStatistics(rows_per_second=1000.0) for name in ("packets", "idle")},
-        operators={positive.address: OperatorStatistics(), judged.address: OperatorStatistics()},
+        operators={positive.node.address: OperatorStatistics(), judged.node.address: OperatorStatistics()},
         queries={
             "sure": QueryStatistics(seconds_per_row=least_share * 1e-6),
             "rough": QueryStatistics(

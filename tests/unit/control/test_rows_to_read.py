@@ -13,9 +13,9 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.rows_to_read import FIRST_ROWS, LARGEST_STEP, StreamReading, rows_to_read
 from streamshed.control.settings import ControlSettings
 from streamshed.control.state import ControlState
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 TICKS = stream("ticks", rate(5), time="timestamp")

@@ -5,9 +5,9 @@ import pytest
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 
 
 @pytest.mark.parametrize(

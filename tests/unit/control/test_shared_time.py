@@ -7,9 +7,9 @@ from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.elasticity.workers import Workers
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.run.load_prior import LoadPrior
 
 

@@ -10,9 +10,9 @@ from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.known_needs import NOTHING_KNOWN, KnownNeeds
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.plan.policies import POLICIES
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows

@@ -5,9 +5,9 @@ import pytest
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.dashboard.explained import explained
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.planning.load.network_load import network_load
 from streamshed.statistics.guess import CHEAP_SECONDS, SLICE_SECONDS, guessed_statistics
 from streamshed.statistics.learned import LearnedStatistics, learned_from_document
@@ -23,7 +23,7 @@ ASKED = network(
     DEAR.window("1 minute").agg(total="sum(value)").query("dear"),
     CHEAP.window("1 minute").by("value").agg(n="count(*)").query("cheap"),
 )
-COSTS = {DEAR.address: SqlCost(40e-6, 0.3e-6), CHEAP.address: SqlCost(0.0, 0.3e-6)}
+COSTS = {DEAR.node.address: SqlCost(40e-6, 0.3e-6), CHEAP.node.address: SqlCost(0.0, 0.3e-6)}
 TASKS = 2
 
 
@@ -36,8 +36,8 @@ def loop_of(costs: dict[str, SqlCost]) -> ControlLoop:
 def test_a_measured_operator_costs_what_it_took_and_another_keeps_its_guess() -> None:
     learned = LearnedStatistics().with_sql(COSTS, parallel_tasks=TASKS)
     known = learned.statistics(ASKED, guessed_statistics(ASKED))
-    assert known.operators[DEAR.address].seconds_per_row == pytest.approx(CHEAP_SECONDS + 40e-6 / TASKS)
-    assert known.operators[CHEAP.address].seconds_per_row == pytest.approx(CHEAP_SECONDS)
+    assert known.operators[DEAR.node.address].seconds_per_row == pytest.approx(CHEAP_SECONDS + 40e-6 / TASKS)
+    assert known.operators[CHEAP.node.address].seconds_per_row == pytest.approx(CHEAP_SECONDS)
     assert all(one.is_measured for one in known.operators.values())
     assert not any(one.is_measured for one in guessed_statistics(ASKED).operators.values())
 
@@ -73,13 +73,15 @@ def test_queries_that_ask_the_same_share_what_it_takes() -> None:
 
 
 def test_what_sql_takes_per_row_of_its_stream_is_that_of_the_rows_that_come_to_it() -> None:
-    learned = LearnedStatistics().with_sql({DEAR.address: SqlCost(40e-6, 1e-6, share=0.25)}, parallel_tasks=TASKS)
+    learned = LearnedStatistics().with_sql({DEAR.node.address: SqlCost(40e-6, 1e-6, share=0.25)}, parallel_tasks=TASKS)
     assert learned.measured_seconds_per_row("packets") == pytest.approx(5e-6)
     assert learned.measured_seconds_per_row("pack") == 0.0
 
 
 def test_it_is_kept_with_what_was_learned() -> None:
-    learned = LearnedStatistics().with_sql({DEAR.address: SqlCost(4e-6, 1e-6, 0.5, made_up=True)}, parallel_tasks=3)
+    learned = LearnedStatistics().with_sql(
+        {DEAR.node.address: SqlCost(4e-6, 1e-6, 0.5, made_up=True)}, parallel_tasks=3
+    )
     assert learned_from_document(learned.to_document()) == learned
 
 
@@ -91,14 +93,16 @@ def test_a_sampler_goes_before_the_dear_operator_which_a_guess_takes_for_cheap()
     for name, known in (("guessed", guessed), ("measured", measured)):
         plan = explain(ASKED, known, load_factor=3.0)
         steps = {step.address: step for step in plan.steps if step.address is not None}
-        rates[name] = steps[DEAR.address].effective_sampling_rate / steps[CHEAP.address].effective_sampling_rate
+        rates[name] = (
+            steps[DEAR.node.address].effective_sampling_rate / steps[CHEAP.node.address].effective_sampling_rate
+        )
     assert rates["measured"] < 0.4 * rates["guessed"]
-    assert plan.outlooks[0].bound_by == DEAR.address
-    assert steps[DEAR.address].sampling_rate is not None
+    assert plan.outlooks[0].bound_by == DEAR.node.address
+    assert steps[DEAR.node.address].sampling_rate is not None
 
 
 def test_explain_says_what_was_measured() -> None:
-    cost = {DEAR.address: COSTS[DEAR.address]}
+    cost = {DEAR.node.address: COSTS[DEAR.node.address]}
     measured = LearnedStatistics().with_sql(cost, parallel_tasks=TASKS).statistics(ASKED, guessed_statistics(ASKED))
     text = explained(explain(ASKED, measured, load_factor=3.0))
     assert f"{DEAR}  (measured)" in text
@@ -131,7 +135,7 @@ def leveled(seconds_per_row: float) -> tuple[float, float, float]:
     known, model = known_of(loop), loop.state.load_model
     load = network_load(ASKED, known, trigger_interval_seconds=2.0)
     per_row = load.tree.node_seconds.sum() / (2 * known.stream("packets").rows_per_second)
-    dear = known.operators[DEAR.address].seconds_per_row
+    dear = known.operators[DEAR.node.address].seconds_per_row
     assert per_row == pytest.approx(model.work_seconds_per_row("packets"))
     return dear, per_row - dear, model.work_seconds_per_row("packets")
 

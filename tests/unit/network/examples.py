@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.relation import Relation, relation
-from streamshed.network.model.stream import Stream, stream
+from streamshed.network.model.rows import Rows
 
 PACKET_COLUMNS = (
     ("ts", "timestamp"),
@@ -34,7 +35,7 @@ def packets(
     frame: FakeFrame = PACKETS_FRAME,
     watermark: str = "1 second",
     max_ahead: str | None = None,
-) -> Stream:
+) -> Rows:
     return stream(name, frame, time="ts", watermark=watermark, max_ahead=max_ahead)
 
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from streamshed.answering.table.answer_schema import arrow_schema
 from streamshed.answering.table.leading_answers import leading_answers
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.run.settings import Settings
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.description import describe

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.page.serving import PageServer
 from tests.unit.page.recorded import Recorded
 

@@ -1,11 +1,12 @@
 """Small networks that the tests of planning, control and simulator share."""
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import Stream, stream
 
 
-def rows_of(name: str) -> Stream:
+def rows_of(name: str) -> Rows:
     return stream(name, rate(10), time="timestamp", watermark="1 second")
 
 

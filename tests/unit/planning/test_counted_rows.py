@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.load.network_load import network_load
 from streamshed.planning.plan.coming_work import coming_work
@@ -39,7 +39,7 @@ WEIGHED = ODD.apply(_weigh, columns=["value"], into="weight", returns="double")
 HEAVY = WEIGHED.filter("weight > 10")
 
 
-def _counting(node: Node = HEAVY, name: str = "heavy", **asked: str) -> Query:
+def _counting(node: Rows = HEAVY, name: str = "heavy", **asked: str) -> Query:
     return node.window("10 seconds").agg(**(asked or {"n": "count(*)"})).query(name)
 
 
@@ -48,9 +48,9 @@ def _known(of: QueryNetwork, selectivity: float = 0.5) -> NetworkStatistics:
         fixed_seconds=0.1,
         streams={"ticks": StreamStatistics(rows_per_second=100_000.0, read_seconds_per_row=1e-7)},
         operators={
-            ODD.address: OperatorStatistics(selectivity=0.5, seconds_per_row=1e-7),
-            WEIGHED.address: OperatorStatistics(seconds_per_row=2e-5),
-            HEAVY.address: OperatorStatistics(selectivity=selectivity),
+            ODD.node.address: OperatorStatistics(selectivity=0.5, seconds_per_row=1e-7),
+            WEIGHED.node.address: OperatorStatistics(seconds_per_row=2e-5),
+            HEAVY.node.address: OperatorStatistics(selectivity=selectivity),
         },
         queries={
             query.name: QueryStatistics(seconds_per_row=2e-7, moments={"total": Moments(mean=3.0, deviation=3.0)})

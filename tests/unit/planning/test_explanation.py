@@ -30,7 +30,7 @@ NETWORK = network(
 KNOWN = NetworkStatistics(
     fixed_seconds=0.4,
     streams={"packets": StreamStatistics(rows_per_second=1000.0, parse_seconds_per_row=1e-4)},
-    operators={DEAR.address: OperatorStatistics(seconds_per_row=3e-4)},
+    operators={DEAR.node.address: OperatorStatistics(seconds_per_row=3e-4)},
 )
 
 
@@ -55,7 +55,7 @@ def test_a_dear_operator_is_bound_by_its_own_cost_alone() -> None:
     every, dear = plan.outlooks
     assert every.effective_sampling_rate > dear.effective_sampling_rate
     assert every.bound_by == "packets"
-    assert dear.bound_by == DEAR.address
+    assert dear.bound_by == DEAR.node.address
     samplers = {step.name: step.sampling_rate for step in plan.steps if step.sampling_rate is not None}
     assert samplers == {
         "packets": pytest.approx(every.effective_sampling_rate),
@@ -71,7 +71,7 @@ def test_steps_are_a_walk_down_the_network() -> None:
         (2, "dear"),
         (1, "all"),
     ]
-    assert [step.address for step in plan.steps] == ["packets", DEAR.address, None, None]
+    assert [step.address for step in plan.steps] == ["packets", DEAR.node.address, None, None]
 
 
 def test_what_nothing_can_save_saturates() -> None:
@@ -158,13 +158,13 @@ def test_what_is_behind_the_first_of_nested_aggregates_is_shown() -> None:
     by_group = {"most": QueryStatistics(seconds_per_group=1e-4, groups=GroupSizes(((10.0, 20.0),)))}
     plan = explain(asked.foundation, replace(KNOWN, queries=by_group), load_factor=2.0)
     shown = [(step.depth, step.name, step.address, step.seconds is None) for step in plan.steps]
-    answers, below = str(counts), (2, str(counts), counts.address, False)
+    answers, below = str(counts), (2, str(counts), counts.node.address, False)
     assert shown == [
         (0, "packets", "packets", False),
-        (1, "filter value > 9", DEAR.address, False),
+        (1, "filter value > 9", DEAR.node.address, False),
         below,
         (3, "most: groups", None, False),
-        (3, "filter n > 10", many.address, True),
+        (3, "filter n > 10", many.node.address, True),
         (4, "most", None, True),
         below,
         (3, "values", None, True),

@@ -8,9 +8,10 @@ import pytest
 
 from streamshed.dashboard.explained_network import explain_network
 from streamshed.errors import InvalidStatisticsError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.join_condition import overlap
 from streamshed.network.words.wording import count_text
 from streamshed.planning.load.join_outlook import join_outlooks
@@ -22,7 +23,7 @@ from streamshed.statistics.network_statistics import NetworkStatistics, Operator
 SCHEMA = "ts timestamp, host string, severity int, tags array<string>"
 
 
-def _stream(name: str) -> Stream:
+def _stream(name: str) -> Rows:
     return stream(name, folder(f"data/{name}", "json", schema=SCHEMA), time="ts")
 
 
@@ -31,7 +32,7 @@ SEVERE = ALERTS.filter("severity > 2")
 KNOWN = NetworkStatistics(
     fixed_seconds=0.4,
     streams={name: StreamStatistics(rows_per_second=rows) for name, rows in (("flows", 200.0), ("alerts", 50.0))},
-    operators={SEVERE.address: OperatorStatistics(selectivity=0.1)},
+    operators={SEVERE.node.address: OperatorStatistics(selectivity=0.1)},
 )
 
 

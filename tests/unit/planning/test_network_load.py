@@ -26,7 +26,7 @@ KNOWN = NetworkStatistics(
     streams={
         "packets": StreamStatistics(rows_per_second=1000.0, read_seconds_per_row=1e-5, parse_seconds_per_row=1e-4)
     },
-    operators={BIG.address: OperatorStatistics(selectivity=0.2, seconds_per_row=1e-3)},
+    operators={BIG.node.address: OperatorStatistics(selectivity=0.2, seconds_per_row=1e-3)},
     queries={
         "big": QueryStatistics(seconds_per_row=2e-3, moments={"total": Moments(mean=10.0, deviation=20.0)}),
         "mean": QueryStatistics(moments={"mean": Moments(mean=10.0, deviation=20.0)}),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.sharing.probes import is_probe
@@ -15,12 +15,12 @@ TICKS = stream("ticks", rate(10), time="timestamp")
 LAST = user_aggregate("stocks:Last", columns=["value"], returns="double")
 
 
-def last_of(rows: Node, name: str, *, size: str = "10 seconds", every: str = "2 seconds") -> Query:
+def last_of(rows: Rows, name: str, *, size: str = "10 seconds", every: str = "2 seconds") -> Query:
     return rows.window(size, every=every).agg(last=LAST).query(name, mode="exact")
 
 
 def work_of(*queries: Query) -> StreamWork:
-    return stream_work(TICKS, network(*queries).queries)
+    return stream_work(TICKS.stream, network(*queries).queries)
 
 
 def selections_of(work: StreamWork, query: Query) -> list[int]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.sharing.counted_rows import Role, role_of, value_slot
 from streamshed.sharing.gating import NEVER, Gates, gates
@@ -33,7 +33,7 @@ def _queries() -> tuple[Query, Query, Query]:
     )
 
 
-WORK = stream_work(TICKS, _queries())
+WORK = stream_work(TICKS.stream, _queries())
 
 
 def codes_of(work: StreamWork, counting: dict[str, int], **query_codes: int) -> dict[tuple[str, Role], int]:

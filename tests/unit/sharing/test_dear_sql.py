@@ -1,8 +1,8 @@
 """Which SQL is tried, and whose work it is."""
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.sharing.dear_sql import DearSql, dear_sql
 from streamshed.sharing.network_work import stream_work
 
@@ -15,7 +15,7 @@ def judge(values: object) -> object:
 
 
 def tried(*queries: Query) -> tuple[DearSql, ...]:
-    return dear_sql(stream_work(TICKS, queries))
+    return dear_sql(stream_work(TICKS.stream, queries))
 
 
 def test_what_only_compares_and_reckons_is_not_tried() -> None:
@@ -31,7 +31,7 @@ def test_conjuncts_of_a_filter_are_tried_behind_those_before_them_and_are_its_wo
     first, second = sorted(found, key=lambda one: len(one.guard))
     assert "sequence" in first.sql
     assert (len(first.guard), len(second.guard)) == (1, 2)
-    assert {first.works, second.works} == {((both.address, ()),)}
+    assert {first.works, second.works} == {((both.node.address, ()),)}
 
 
 def test_keys_and_values_are_the_work_of_their_aggregate() -> None:
@@ -51,7 +51,7 @@ def test_the_same_sql_in_two_places_is_tried_once_and_the_work_of_both() -> None
         node.window("10 seconds").agg(n=f"max({name})").query(name) for node, name in ((first, "a"), (second, "b"))
     ]
     (one,) = tried(*queries)
-    assert {address for address, _ in one.works} == {first.address, second.address}
+    assert {address for address, _ in one.works} == {first.node.address, second.node.address}
 
 
 def test_what_needs_a_user_function_is_not_tried_as_that_is_not_called_on_trial() -> None:

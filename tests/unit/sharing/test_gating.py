@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.sharing.gating import LEVELS, STEP, Gating, gates
 from streamshed.sharing.instructions import Call, Define
 from streamshed.sharing.network_work import StreamWork, stream_work

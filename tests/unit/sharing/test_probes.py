@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.probes import PROBED, is_probe, probes
@@ -44,8 +44,8 @@ def test_a_probe_makes_no_class_of_its_own() -> None:
         third.window("2 seconds").by("value").agg(n="count(*)", total="sum(value)").query("grouped"),
         third.window("1 second").by(third="value % 3").agg(n="count(*)").query("others"),
     ]
-    work = stream_work(TICKS, queries)
-    without = stream_work(TICKS, [*queries, counting("first", FIRST), counting("second", SECOND)])
+    work = stream_work(TICKS.stream, queries)
+    without = stream_work(TICKS.stream, [*queries, counting("first", FIRST), counting("second", SECOND)])
     grouped = [c for c in without.classes if c.keys]
     assert [c.keys for c in work.classes] == [c.keys for c in grouped]
     assert len(work.probes) == 2
@@ -60,7 +60,7 @@ def test_a_probe_makes_no_class_of_its_own() -> None:
 
 
 def test_a_probe_is_sampled_as_its_query_is() -> None:
-    work = stream_work(TICKS, [counting("second", SECOND)])
+    work = stream_work(TICKS.stream, [counting("second", SECOND)])
     [probe] = work.probes
     [own, probing] = sorted(work.intakes, key=lambda intake: max(slot for _, slot in intake.shares))
     assert own.queries == probing.queries == ("second",)

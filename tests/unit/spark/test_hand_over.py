@@ -12,10 +12,10 @@ from typing import Any, cast
 import pytest
 
 from streamshed.errors import RunEndedError, SinkUnavailableError, SourceUnavailableError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.domain_frame import DomainFrame
 from streamshed.spark.domain_run import DomainRun

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.run.setting import settings_of
 from streamshed.spark.start_settings import StartSettings
 from streamshed.spark.starting import start

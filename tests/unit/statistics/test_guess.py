@@ -47,8 +47,8 @@ def test_queries_with_the_same_keys_share_the_way_into_slices_where_their_ways_p
         "middle": SHARED_SECONDS,
         "by_parity": SLICE_SECONDS,
     }
-    assert known.operators[TALL.address].seconds_per_row == pytest.approx(CHEAP_SECONDS + SLICE_SECONDS)
-    assert known.operators[below.address].seconds_per_row == CHEAP_SECONDS
+    assert known.operators[TALL.node.address].seconds_per_row == pytest.approx(CHEAP_SECONDS + SLICE_SECONDS)
+    assert known.operators[below.node.address].seconds_per_row == CHEAP_SECONDS
 
 
 def test_queries_that_ask_the_same_cost_as_much_as_one() -> None:
@@ -85,13 +85,13 @@ def test_what_is_given_without_costs_is_given_those_that_are_guessed() -> None:
     moments = {"total": Moments(mean=3.0)}
     given = NetworkStatistics(
         streams={"packets": StreamStatistics(rows_per_second=7.0)},
-        operators={TALL.address: OperatorStatistics(selectivity=0.01)},
+        operators={TALL.node.address: OperatorStatistics(selectivity=0.01)},
         queries={"tall": QueryStatistics(moments=moments)},
     )
     believed = believed_statistics(BELIEVED, given)
     assert believed.fixed_seconds == GUESSED.fixed_seconds
     assert believed.stream("packets") == replace(GUESSED.stream("packets"), rows_per_second=7.0)
-    assert believed.operators[TALL.address] == replace(GUESSED.operators[TALL.address], selectivity=0.01)
+    assert believed.operators[TALL.node.address] == replace(GUESSED.operators[TALL.node.address], selectivity=0.01)
     assert believed.queries["tall"] == replace(GUESSED.queries["tall"], moments=moments)
     assert believed.stream("flows") == GUESSED.stream("flows")
 
@@ -101,13 +101,13 @@ def test_costs_that_are_given_stand_though_some_are_nothing() -> None:
     given = NetworkStatistics(
         fixed_seconds=0.1,
         streams={"packets": StreamStatistics(rows_per_second=7.0)},
-        operators={TALL.address: costly, "strange > filter x": costly},
+        operators={TALL.node.address: costly, "strange > filter x": costly},
         queries={"tall": QueryStatistics(), "flows": QueryStatistics()},
     )
     believed = believed_statistics(BELIEVED, given)
     assert believed.fixed_seconds == 0.1
     assert believed.stream("packets") == given.stream("packets")
-    assert believed.operators[TALL.address] == costly
+    assert believed.operators[TALL.node.address] == costly
     assert believed.queries["tall"].seconds_per_row == 0.0
     assert believed.queries["flows"] == GUESSED.queries["flows"], "of its stream nothing is given that costs"
     assert set(believed.operators) == set(GUESSED.operators)

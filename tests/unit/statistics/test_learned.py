@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.planning.load.network_load import network_load
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.learned import (
@@ -40,7 +40,7 @@ NETWORK: QueryNetwork = network(
     JUDGED.filter("verdict = 1").window("10 seconds").agg(total="sum(value)", n="count(*)").query("judged"),
     TICKS.window("10 seconds").by("value").agg(n="count(*)").query("by_value"),
 )
-CALL = JUDGED.address
+CALL = JUDGED.node.address
 
 
 def told(
@@ -86,7 +86,7 @@ def known(learned: LearnedStatistics) -> tuple[float, float, Moments]:
     statistics = learned.statistics(NETWORK, guessed_statistics(NETWORK))
     operators = statistics.operators
     return (
-        operators[BIG.address].selectivity,
+        operators[BIG.node.address].selectivity,
         operators[CALL].seconds_per_row,
         statistics.queries["judged"].moments["total"],
     )
@@ -132,7 +132,7 @@ def test_event_time_may_go_by_faster_than_the_clock(speed: float) -> None:
     learned = after(*[replace(told(reached=500.0, judged=500.0 / speed), event_seconds=speed)] * 5)
     statistics = learned.statistics(NETWORK, guessed_statistics(NETWORK))
     assert statistics.stream("ticks").event_seconds_per_second == pytest.approx(speed)
-    share = learned.statistics(NETWORK, guessed_statistics(NETWORK)).operators[BIG.address].selectivity
+    share = learned.statistics(NETWORK, guessed_statistics(NETWORK)).operators[BIG.node.address].selectivity
     assert share == pytest.approx(0.5)
     judged = replace(statistics, streams={"ticks": replace(statistics.stream("ticks"), rows_per_second=1000.0)})
     load = network_load(NETWORK, judged, trigger_interval_seconds=1.0)
@@ -168,7 +168,7 @@ def test_event_time_goes_on_one_micro_batch_after_its_rows(pattern: str) -> None
     assert learned.rows_per_event_second("ticks") == pytest.approx(500.0)
     assert statistics.stream("ticks").event_seconds_per_second == pytest.approx(2.0)
     [below] = [query.rows.address for query in NETWORK.queries if query.name == "judged"]
-    reach = statistics.operators[BIG.address].selectivity * statistics.operators[below].selectivity
+    reach = statistics.operators[BIG.node.address].selectivity * statistics.operators[below].selectivity
     assert reach == pytest.approx(5000 / 10 / 500.0, rel=0.01)
 
 
@@ -269,14 +269,14 @@ def test_a_good_belief_is_confirmed() -> None:
     asked = network(both.window("10 seconds").agg(n="count(*)").query("rare"), kept.query("rows"))
     believed = NetworkStatistics(
         operators={
-            kept.address: OperatorStatistics(selectivity=0.5, seconds_per_row=1e-6),
-            both.address: OperatorStatistics(selectivity=0.02, seconds_per_row=1e-4),
+            kept.node.address: OperatorStatistics(selectivity=0.5, seconds_per_row=1e-6),
+            both.node.address: OperatorStatistics(selectivity=0.02, seconds_per_row=1e-4),
         }
     )
     sums = WindowSums(frozenset({0}), 100.0, 100.0)
     learned = after(*[Measured(windows={("rare", "n"): sums}, event_seconds=1.0)] * 3)
     found = learned.statistics(asked, believed).operators
-    assert [found[node.address].selectivity for node in (kept, both)] == pytest.approx([0.5, 0.02])
+    assert [found[node.node.address].selectivity for node in (kept, both)] == pytest.approx([0.5, 0.02])
 
 
 GROUPED = {("by_value", "n"): WindowSums(frozenset({0}), 1000.0, groups=GroupCounts({3: 100}, frozenset({0})))}
@@ -321,13 +321,13 @@ def test_operators_that_are_probed_and_rows_that_are_answers_tell_selectivities(
     for number in range(10):
         measured = Measured(
             windows={("chained", "n"): WindowSums(frozenset({number}), 1000.0)},
-            passed={CHAINED.address: Passed(2560.0, 1, 10.0), BIG.address: Passed(700.0)},
+            passed={CHAINED.node.address: Passed(2560.0, 1, 10.0), BIG.node.address: Passed(700.0)},
             event_seconds=1.0,
         )
         learned = learned.updated(measured, offered_rows={"ticks": 1000}, elapsed_seconds=1.0)
     known = learned.statistics(CHAIN, guessed_statistics(CHAIN)).operators
-    assert known[BIG.address].selectivity == pytest.approx(0.7)
-    assert known[CHAINED.address].selectivity == pytest.approx(0.1 / 0.7), "what a query has taken in goes first"
+    assert known[BIG.node.address].selectivity == pytest.approx(0.7)
+    assert known[CHAINED.node.address].selectivity == pytest.approx(0.1 / 0.7), "what a query has taken in goes first"
     probed = replace(learned, values={})
     known = probed.statistics(CHAIN, guessed_statistics(CHAIN)).operators
-    assert known[CHAINED.address].selectivity == pytest.approx(0.256 / 0.7)
+    assert known[CHAINED.node.address].selectivity == pytest.approx(0.256 / 0.7)

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, parse_json, stream
+from streamshed.network.terms.parsing import parse_json
 
 KAFKA_COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp"
 PACKET_COLUMNS = "ts timestamp, src_host string, dest_host string, src_port int, dest_port int, size int, proto int"
@@ -24,7 +26,7 @@ MEANINGS = {
 """Each query in a few words."""
 
 
-def packet_stream(watched: Path) -> Stream:
+def packet_stream(watched: Path) -> Rows:
     """Packets as a broker delivers them: records whose value is JSON, in files that arrive in a folder.
 
     Event time is the broker's: it is known without parsing, so that the windows that a shed micro-batch touches

@@ -11,14 +11,14 @@ from streamshed.joins.match.chunks import chunks
 from streamshed.joins.match.kernel import Pairs, concatenated
 from streamshed.joins.model.arrays import Ints
 from streamshed.joins.model.join_windows import LagInterval
-from streamshed.joins.model.rows import Rows
+from streamshed.joins.model.rows import SideRows
 
 _TILE = 1 << 18
 """Pairs that are compared at a time: what fits into the cache of a core."""
 _WORD = 64
 
 
-def pairs_by_bits(threshold: int, left: Rows, right: Rows, intervals: Sequence[LagInterval]) -> Pairs:
+def pairs_by_bits(threshold: int, left: SideRows, right: SideRows, intervals: Sequence[LagInterval]) -> Pairs:
     """Return the pairs with so many items in common and a lag in one of the intervals.
 
     Items that the smaller side does not have are left out, so that few rows need few bits, whatever the domain.
@@ -40,7 +40,7 @@ def pairs_by_bits(threshold: int, left: Rows, right: Rows, intervals: Sequence[L
     return concatenated(pair_parts)
 
 
-def known_items(left: Rows, right: Rows) -> Ints:
+def known_items(left: SideRows, right: SideRows) -> Ints:
     """Return the items of the side that has fewer, in order."""
     return np.unique(min(left.items, right.items, key=len))
 
@@ -60,7 +60,7 @@ def _common(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> NDArray[np.i
     return total
 
 
-def _bits(rows: Rows, distinct: Ints) -> NDArray[np.uint64]:
+def _bits(rows: SideRows, distinct: Ints) -> NDArray[np.uint64]:
     """Bit sets, word by word: shape (words, rows)."""
     places, has_place = places_in(distinct, rows.items)
     owners = np.repeat(np.arange(len(rows)), np.diff(rows.item_starts))[has_place]

@@ -1,4 +1,4 @@
-"""Rows of a sampled side: the rate at which each was drawn, the smallest rate that it passes, and its cohort.
+"""SideRows of a sampled side: the rate at which each was drawn, the smallest rate that it passes, and its cohort.
 
 A row is drawn once, when it comes, at the rate in force. Samples are nested: in a micro-batch with a smaller rate only
 those stored rows take part that pass this rate as well. So a pair has the smaller one of two rates, its row's and the
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamshed.joins.model.arrays import Booleans, Floats, Ints, one_chunk
-from streamshed.joins.model.rows import Rows
+from streamshed.joins.model.rows import SideRows
 from streamshed.network.terms.join_shedding import COHORTS
 
 DRAWN = "__drawn"
@@ -81,7 +81,7 @@ class Drawn:
         return np.asarray(np.where(codes > 0, codes * COHORTS + self.cohorts, 0))
 
 
-def drawn_now(rows: Rows, code: int) -> Rows:
+def drawn_now(rows: SideRows, code: int) -> SideRows:
     """Return those of new rows that are drawn, with the rate at which they were.
 
     Args:
@@ -91,24 +91,24 @@ def drawn_now(rows: Rows, code: int) -> Rows:
     drawn = Drawn.of(rows.table)
     place = rows.table.column_names.index(DRAWN)
     drawn_table = rows.table.set_column(place, DRAWN, pa.array(drawn.at(code).packed, pa.int32()))
-    return Rows(drawn_table.combine_chunks()).chosen(drawn.passing(code))
+    return SideRows(drawn_table.combine_chunks()).chosen(drawn.passing(code))
 
 
-def passing(stored: Sequence[Rows], code: int) -> list[Rows]:
+def passing(stored: Sequence[SideRows], code: int) -> list[SideRows]:
     """Return those of stored rows that take part in a micro-batch.
 
     Args:
-        stored: Rows of the sampled side.
+        stored: SideRows of the sampled side.
         code: Of the rate that is in force.
     """
     return [rows.chosen(Drawn.of(rows.table).passing(code)) for rows in stored] if code else list(stored)
 
 
-def mean_weight(several: Sequence[Rows], code: int) -> float:
+def mean_weight(several: Sequence[SideRows], code: int) -> float:
     """Return the mean of 1/P over some rows, P the rate of their pairs; 1/P of the code where there are no rows.
 
     Args:
-        several: Rows of the sampled side.
+        several: SideRows of the sampled side.
         code: Of the rate that is in force.
 
     >>> mean_weight([], 32)

@@ -14,13 +14,15 @@ from streamshed.joins.match.key_codes import is_injective, same_keys
 from streamshed.joins.model.arrays import Booleans, Ints, one_chunk
 from streamshed.joins.model.conditions import Equality
 from streamshed.joins.model.join_windows import LagInterval
-from streamshed.joins.model.rows import Rows
+from streamshed.joins.model.rows import SideRows
 
 _DENSE = 0.25
 """Share of the pairs with equal keys that are of right lag from which all of them are looked at."""
 
 
-def pairs_of_equal_keys(condition: Equality, left: Rows, right: Rows, intervals: Sequence[LagInterval]) -> Pairs:
+def pairs_of_equal_keys(
+    condition: Equality, left: SideRows, right: SideRows, intervals: Sequence[LagInterval]
+) -> Pairs:
     """Return the pairs with equal keys and a lag in one of the intervals.
 
     The rows of the smaller side are put into groups by key, in order of time; each row of the other finds its group by
@@ -48,12 +50,12 @@ def pairs_of_equal_keys(condition: Equality, left: Rows, right: Rows, intervals:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Rows by their code.
+    """SideRows by their code.
 
     Args:
         codes: One of each group.
         group: Of each row.
-        order: Rows by group and time.
+        order: SideRows by group and time.
         starts: Where each group begins in this order, and the last one ends.
         times: Of the rows in this order.
     """
@@ -65,7 +67,7 @@ class _Groups:
     times: Ints
 
     @classmethod
-    def of(cls, rows: Rows) -> _Groups:
+    def of(cls, rows: SideRows) -> _Groups:
         group, codes = pd.factorize(rows.codes)
         order = np.argsort(group, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(group, minlength=len(codes)))])
@@ -103,7 +105,7 @@ def _partners(
     return concatenated(pairs)
 
 
-def _columns(rows: Rows, names: Sequence[str]) -> list[pa.Array]:
+def _columns(rows: SideRows, names: Sequence[str]) -> list[pa.Array]:
     return [one_chunk(rows.table.column(name)) for name in names]
 
 

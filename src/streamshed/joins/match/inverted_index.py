@@ -13,7 +13,7 @@ from streamshed.joins.match.chunks import chunks
 from streamshed.joins.match.kernel import Pairs, concatenated
 from streamshed.joins.model.arrays import Floats, Ints
 from streamshed.joins.model.join_windows import LagInterval
-from streamshed.joins.model.rows import Rows
+from streamshed.joins.model.rows import SideRows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -23,14 +23,14 @@ _MOST_ENTRIES = 1 << 22
 
 
 def pairs_by_index(
-    threshold: float, left: Rows, right: Rows, intervals: Sequence[LagInterval], *, weighted: bool
+    threshold: float, left: SideRows, right: SideRows, intervals: Sequence[LagInterval], *, weighted: bool
 ) -> Pairs:
     """Return the pairs whose product is at least the threshold and whose lag is in one of the intervals.
 
     Args:
         threshold: θ.
-        left: Rows of the left side.
-        right: Rows of the right side.
+        left: SideRows of the left side.
+        right: SideRows of the right side.
         intervals: Of lags.
         weighted: Whether the product is that of weights, or the number of items in common.
     """
@@ -50,14 +50,14 @@ def pairs_by_index(
     return concatenated(pair_parts)
 
 
-def touched_entries(left: Rows, right: Rows) -> float:
+def touched_entries(left: SideRows, right: SideRows) -> float:
     """Return how many list entries all pairs together touch."""
     distinct = known_items(left, right)
     lengths = [np.bincount(places_in(distinct, rows.items)[0], minlength=len(distinct)) for rows in (left, right)]
     return float(lengths[0].astype(np.float64) @ lengths[1])
 
 
-def _matrix(rows: Rows, distinct: Ints, *, weighted: bool) -> csr_array:
+def _matrix(rows: SideRows, distinct: Ints, *, weighted: bool) -> csr_array:
     """The matrix of rows by items; it has one column where there are no items, as a matrix needs one."""
     from scipy.sparse import csr_array
 
@@ -77,7 +77,7 @@ def _parts(matrix: csr_array, rows: slice, lengths: Ints) -> list[slice]:
     return [slice(rows.start + a, rows.start + b) for a, b in pairwise(edges)]
 
 
-def products_of_pairs(left: Rows, right: Rows, pairs: Pairs, *, weighted: bool) -> Floats:
+def products_of_pairs(left: SideRows, right: SideRows, pairs: Pairs, *, weighted: bool) -> Floats:
     """Return the product of each pair."""
     distinct = known_items(left, right)
     of_left, of_right = (_matrix(rows, distinct, weighted=weighted) for rows in (left, right))

@@ -9,7 +9,7 @@ import numpy as np
 
 from streamshed.joins.model.arrays import Ints
 from streamshed.joins.model.join_windows import LagInterval
-from streamshed.joins.model.rows import Rows
+from streamshed.joins.model.rows import SideRows
 
 Pairs = tuple[Ints, Ints]
 """Places of the left rows and of the right rows that join, as many of either."""
@@ -20,7 +20,7 @@ NO_PAIRS: Pairs = (np.zeros(0, np.int64), np.zeros(0, np.int64))
 class Kernel(Protocol):
     """Finds pairs; every kernel of a condition finds the same ones."""
 
-    def __call__(self, left: Rows, right: Rows, intervals: Sequence[LagInterval]) -> Pairs:
+    def __call__(self, left: SideRows, right: SideRows, intervals: Sequence[LagInterval]) -> Pairs:
         """Return the pairs that join and whose lag is in one of the intervals, which do not touch one another."""
 
 

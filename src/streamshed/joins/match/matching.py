@@ -20,7 +20,7 @@ from streamshed.joins.match.predicate_pairs import pairs_by_predicate
 from streamshed.joins.model.arrays import Booleans
 from streamshed.joins.model.conditions import Condition, Equality, InnerProduct, Overlap, Predicate
 from streamshed.joins.model.join_windows import LagInterval
-from streamshed.joins.model.rows import Rows
+from streamshed.joins.model.rows import SideRows
 
 Clock = Callable[[], float]
 
@@ -51,7 +51,7 @@ def kernel_of(condition: Condition, clock: Clock) -> Kernel:
             assert_never(condition)
 
 
-def _inner_product(condition: InnerProduct, left: Rows, right: Rows, intervals: Sequence[LagInterval]) -> Pairs:
+def _inner_product(condition: InnerProduct, left: SideRows, right: SideRows, intervals: Sequence[LagInterval]) -> Pairs:
     if not len(left) or not len(right):
         return NO_PAIRS
     pairs = pairs_by_index(condition.threshold, left, right, intervals, weighted=True)
@@ -94,7 +94,7 @@ class OverlapKernel:
     by_bits: MeasuredCost = field(default_factory=lambda: MeasuredCost(_SECONDS_PER_WORD))
     by_index: MeasuredCost = field(default_factory=lambda: MeasuredCost(_SECONDS_PER_ENTRY))
 
-    def __call__(self, left: Rows, right: Rows, intervals: Sequence[LagInterval]) -> Pairs:
+    def __call__(self, left: SideRows, right: SideRows, intervals: Sequence[LagInterval]) -> Pairs:
         """Return the pairs."""
         comparisons = float(comparisons_within(left.times, right.times, intervals).sum())
         if not comparisons:
@@ -111,7 +111,7 @@ class OverlapKernel:
         return truly_joined(self.condition, left, right, pairs)
 
 
-def truly_joined(condition: Overlap | InnerProduct, left: Rows, right: Rows, pairs: Pairs) -> Pairs:
+def truly_joined(condition: Overlap | InnerProduct, left: SideRows, right: SideRows, pairs: Pairs) -> Pairs:
     """Return the pairs that join by their items, of the pairs that join by the codes of these.
 
     The items of rows that are in a pair are numbered one by one. As many numbers as codes mean that no code stands for
@@ -125,10 +125,10 @@ def truly_joined(condition: Overlap | InnerProduct, left: Rows, right: Rows, pai
         for rows, name, places in ((left, condition.left, mine), (right, condition.right, theirs))
     ]
     columns, distinct = numbered_items([column for column, _ in sides])
-    codes = {code for _, table in sides for code in np.unique(Rows(table).items).tolist()}
+    codes = {code for _, table in sides for code in np.unique(SideRows(table).items).tolist()}
     if len(codes) == distinct:
         return pairs
-    lefts, rights = (Rows(pa.table(dict(column))) for column in columns)
+    lefts, rights = (SideRows(pa.table(dict(column))) for column in columns)
     places = which_left.astype(np.int64), which_right.astype(np.int64)
     products = products_of_pairs(lefts, rights, places, weighted=isinstance(condition, InnerProduct))
     joins: Booleans = products >= condition.threshold

@@ -11,13 +11,15 @@ import pyarrow as pa
 from streamshed.joins.match.kernel import Pairs, concatenated, expanded, reach
 from streamshed.joins.model.conditions import PairPredicate
 from streamshed.joins.model.join_windows import LagInterval
-from streamshed.joins.model.rows import Rows
+from streamshed.joins.model.rows import SideRows
 
 _MOST_PAIRS = 1 << 19
 """Pairs that the function is given at a time."""
 
 
-def pairs_by_predicate(function: PairPredicate, left: Rows, right: Rows, intervals: Sequence[LagInterval]) -> Pairs:
+def pairs_by_predicate(
+    function: PairPredicate, left: SideRows, right: SideRows, intervals: Sequence[LagInterval]
+) -> Pairs:
     """Return the pairs that the function says join, of those with a lag in one of the intervals.
 
     Raises:

@@ -14,7 +14,7 @@ from streamshed.joins.match.item_sets import item_columns
 from streamshed.joins.match.key_codes import key_codes
 from streamshed.joins.model.arrays import Booleans, one_chunk
 from streamshed.joins.model.conditions import Condition, Equality, InnerProduct, Overlap, Predicate
-from streamshed.joins.model.rows import CODE, ITEMS, TIME, Rows
+from streamshed.joins.model.rows import CODE, ITEMS, TIME, SideRows
 from streamshed.joins.model.side import Side
 from streamshed.joins.model.specification import JoinSpecification
 
@@ -30,7 +30,7 @@ class Prepared:
         unmatchable: How many join nothing whatever comes: a null in the key, no item in the set.
     """
 
-    rows: Rows
+    rows: SideRows
     late: int
     without_time: int
     unmatchable: int
@@ -43,7 +43,7 @@ def prepared(specification: JoinSpecification, side: Side, table: pa.Table, wate
         specification: The join.
         side: Whose rows they are.
         table: The rows, with the columns that the join names.
-        watermark: Rows older than this are late, microseconds; None: none are.
+        watermark: SideRows older than this are late, microseconds; None: none are.
 
     Raises:
         InvalidNetworkError: A column is missing, or of a type that cannot be compared.
@@ -59,7 +59,7 @@ def prepared(specification: JoinSpecification, side: Side, table: pa.Table, wate
     joinable = np.flatnonzero(in_time & can_match)
     joinable = joinable[np.argsort(numbers[joinable], kind="stable")]
     return Prepared(
-        rows=Rows(table.take(pa.array(joinable)).combine_chunks()),
+        rows=SideRows(table.take(pa.array(joinable)).combine_chunks()),
         late=int((has_time & ~in_time).sum()),
         without_time=int((~has_time).sum()),
         unmatchable=int((in_time & ~can_match).sum()),

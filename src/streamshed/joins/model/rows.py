@@ -1,4 +1,4 @@
-"""Rows of one side, in order of time, as blobs hold them."""
+"""SideRows of one side, in order of time, as blobs hold them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ WORTH = "__worth_"
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of one side, in order of time, with what their condition compares.
+class SideRows:
+    """SideRows of one side, in order of time, with what their condition compares.
 
     Args:
         table: The user's columns, and those of this module that the condition needs; each in one chunk.
@@ -32,7 +32,7 @@ class Rows:
         return int(self.table.num_rows)
 
     @classmethod
-    def joined(cls, several: Sequence[Rows]) -> Rows:
+    def joined(cls, several: Sequence[SideRows]) -> SideRows:
         """Return the rows of several, which must be in order of time; at least one.
 
         They have the columns of the last of them for the weight of results.
@@ -43,7 +43,7 @@ class Rows:
         return cls(pa.concat_tables([_with_worth_of(schema, rows.table) for rows in several]).combine_chunks())
 
     @classmethod
-    def from_blob(cls, blob: bytes) -> Rows:
+    def from_blob(cls, blob: bytes) -> SideRows:
         """Return what `to_blob` made a blob of."""
         return cls(pa.ipc.open_stream(pa.py_buffer(blob)).read_all().combine_chunks())
 
@@ -84,18 +84,18 @@ class Rows:
         """The user's columns."""
         return self.table.select([name for name in self.table.column_names if not name.startswith("#")])
 
-    def chosen(self, which: Booleans) -> Rows:
+    def chosen(self, which: Booleans) -> SideRows:
         """Return some of the rows."""
-        return self if which.all() else Rows(self.table.filter(pa.array(which)).combine_chunks())
+        return self if which.all() else SideRows(self.table.filter(pa.array(which)).combine_chunks())
 
-    def part(self, start: int, stop: int) -> Rows:
+    def part(self, start: int, stop: int) -> SideRows:
         """Return the rows from one place to another."""
-        return Rows(self.table.slice(start, stop - start).combine_chunks())
+        return SideRows(self.table.slice(start, stop - start).combine_chunks())
 
-    def with_columns(self, columns: pa.Schema) -> Rows:
+    def with_columns(self, columns: pa.Schema) -> SideRows:
         """Return the rows with just those columns of the user's; null where they lack one.
 
-        >>> rows = Rows(pa.table({"a": [1], "b": [2], "#time": [3]}))
+        >>> rows = SideRows(pa.table({"a": [1], "b": [2], "#time": [3]}))
         >>> rows.with_columns(pa.schema([("a", pa.int64()), ("c", pa.bool_())])).table.to_pylist()
         [{'a': 1, 'c': None, '#time': 3}]
         """
@@ -108,7 +108,7 @@ class Rows:
         ]
         feature_fields = [field for field in self.table.schema if field.name.startswith("#")]
         schema = pa.schema([*columns, *feature_fields])
-        return Rows(
+        return SideRows(
             pa.Table.from_arrays(
                 [*payload_columns, *(self.table.column(field.name) for field in feature_fields)], schema=schema
             )

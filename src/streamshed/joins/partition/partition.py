@@ -16,7 +16,7 @@ from streamshed.joins.match.matching import Clock, kernel_of
 from streamshed.joins.match.prepare import Prepared, prepared
 from streamshed.joins.model.arrays import Floats
 from streamshed.joins.model.comparable import check_comparable
-from streamshed.joins.model.rows import Rows
+from streamshed.joins.model.rows import SideRows
 from streamshed.joins.model.side import Side
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.join_result import (
@@ -87,7 +87,7 @@ class JoinPartition:
         Args:
             left: New rows of the left side.
             right: Those of the right side.
-            watermark_microseconds: Rows older than this are late.
+            watermark_microseconds: SideRows older than this are late.
 
         Raises:
             InvalidNetworkError: A column is missing, or of a type that cannot be compared.
@@ -147,7 +147,7 @@ class JoinPartition:
             strata=strata,
         )
 
-    def _admitted(self, new: Mapping[Side, Prepared], plan: JoinPlan) -> dict[Side, Rows]:
+    def _admitted(self, new: Mapping[Side, Prepared], plan: JoinPlan) -> dict[Side, SideRows]:
         """The new rows that take part: not dropped, and in the sample where their side is sampled."""
         admitted = {}
         for side, arrived in new.items():
@@ -180,14 +180,14 @@ class JoinPartition:
         tables = {Side.LEFT: left, Side.RIGHT: right}
         return {side: prepared(self._specification, side, table, watermark) for side, table in tables.items()}
 
-    def _missed(self, rows: Mapping[Side, Rows], state: WindowState) -> Floats:
+    def _missed(self, rows: Mapping[Side, SideRows], state: WindowState) -> Floats:
         """The comparisons with rows that were released, per cell."""
         if not state.forgotten.entries:
             return np.zeros(self._windows.cells)
         of_sides = (rows[side].times for side in Side)
         return np.array(expected_comparisons(self._windows, state.forgotten, *of_sides).with_stored)
 
-    def _keep(self, rows: Mapping[Side, Rows], state: WindowState, plan: JoinPlan) -> Directory:
+    def _keep(self, rows: Mapping[Side, SideRows], state: WindowState, plan: JoinPlan) -> Directory:
         """Take new rows into the windows; return what had to be released for it."""
         for side, new in rows.items():
             state.add(side, new)
@@ -208,7 +208,7 @@ def _state_counts(directory: Directory, freed: Directory, *, basic_windows_read:
     )
 
 
-def _side_counts(table: pa.Table, new: Prepared, admitted: Rows) -> SideCounts:
+def _side_counts(table: pa.Table, new: Prepared, admitted: SideRows) -> SideCounts:
     return SideCounts(
         received=table.num_rows,
         late=new.late,

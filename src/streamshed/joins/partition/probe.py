@@ -15,7 +15,7 @@ from streamshed.joins.match.drawn import mean_weight, passing
 from streamshed.joins.match.kernel import NO_PAIRS, Kernel, Pairs, concatenated
 from streamshed.joins.model.arrays import Floats, Ints
 from streamshed.joins.model.join_windows import LagInterval, merged
-from streamshed.joins.model.rows import Rows
+from streamshed.joins.model.rows import SideRows
 from streamshed.joins.model.side import Side
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.cell_counter import CellCounter
@@ -39,7 +39,7 @@ class TimedPairs:
 class _Group(NamedTuple):
     """Some rows of a side, in order of time, their places among all of that side, and what they are compared over."""
 
-    rows: Rows
+    rows: SideRows
     places: Ints
     cells: tuple[int, ...]
 
@@ -60,7 +60,7 @@ class Probe:
         specification: JoinSpecification,
         kernel: Kernel,
         plan: JoinPlan,
-        new: Mapping[Side, Rows],
+        new: Mapping[Side, SideRows],
         state: WindowState,
     ) -> None:
         self._specification, self._kernel, self._plan, self._state = specification, kernel, plan, state
@@ -70,14 +70,14 @@ class Probe:
         """For how many rows a stored one of the sampled side stands, on average of those in reach."""
         groups = {side: self._new_groups(side, rows, new[side.opposite].times) for side, rows in new.items()}
         stored = {side: self._stored(side, groups[side.opposite]) for side in Side}
-        self.rows: dict[Side, Rows] = {}
+        self.rows: dict[Side, SideRows] = {}
         self._old: dict[Side, _Group] = {}
         self._new: dict[Side, _Group] = {}
         self._groups: dict[Side, list[_Group]] = {}
         self._scales: dict[Side, tuple[float, float]] = {}
         for side, rows in new.items():
             old = stored[side]
-            self.rows[side] = Rows.joined([*old, rows])
+            self.rows[side] = SideRows.joined([*old, rows])
             before = len(self.rows[side]) - len(rows)
             self._old[side] = _Group(self.rows[side].part(0, before), np.arange(before), ())
             self._new[side] = _Group(rows, np.arange(before, before + len(rows)), ())
@@ -131,7 +131,7 @@ class Probe:
         worth = np.asarray(weight(lefts, rights), np.float64)
         return np.where(np.isfinite(worth) & (worth > 0), worth, 0.0)
 
-    def _new_groups(self, side: Side, rows: Rows, others: Ints) -> list[_Group]:
+    def _new_groups(self, side: Side, rows: SideRows, others: Ints) -> list[_Group]:
         """New rows by the cells that they are compared over; those that are compared with nothing are left out."""
         cells = tuple(range(self._windows.cells))
         fractions = self._plan.fractions or (1.0,) * len(cells)
@@ -153,7 +153,7 @@ class Probe:
         earlier_rows: Floats = np.searchsorted(new, until) - np.searchsorted(new, since) + stored[1] - stored[0]
         return earlier_rows
 
-    def _stored(self, side: Side, groups: Sequence[_Group]) -> list[Rows]:
+    def _stored(self, side: Side, groups: Sequence[_Group]) -> list[SideRows]:
         """The stored rows of a side that new rows of the other are compared with."""
         stored_rows = self._state.probed(side, [(group.rows.times, self._lags(group.cells)) for group in groups])
         if side is not self._specification.sampled:
@@ -161,5 +161,5 @@ class Probe:
         self.stored_weight = mean_weight(stored_rows, 0)
         return passing(stored_rows, self._plan.sampling_code)
 
-    def _scale(self, side: Side, several: Sequence[Rows]) -> float:
+    def _scale(self, side: Side, several: Sequence[SideRows]) -> float:
         return mean_weight(several, self._plan.sampling_code) if side is self._specification.sampled else 1.0

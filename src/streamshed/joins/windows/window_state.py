@@ -11,7 +11,7 @@ import pyarrow as pa
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.joins.model.arrays import Ints
 from streamshed.joins.model.join_windows import JoinWindows, LagInterval
-from streamshed.joins.model.rows import Rows
+from streamshed.joins.model.rows import SideRows
 from streamshed.joins.model.side import Side
 from streamshed.joins.windows.directory import Directory, Stored
 from streamshed.joins.windows.forgotten import apart, together, with_released
@@ -37,7 +37,7 @@ class WindowState:
         self._windows = windows
         self._columns = columns or {}
         self._store = store
-        self._read: dict[tuple[int, int], Rows] = {}
+        self._read: dict[tuple[int, int], SideRows] = {}
         self._basic_microseconds = windows.basic_microseconds
         stored, blob = Directory(), store.get(DIRECTORY_KEY)
         if blob is not None:
@@ -54,7 +54,7 @@ class WindowState:
         """How many basic windows were read."""
         return len(self._read)
 
-    def probed(self, side: Side, probes: Sequence[tuple[Ints, Sequence[LagInterval]]]) -> list[Rows]:
+    def probed(self, side: Side, probes: Sequence[tuple[Ints, Sequence[LagInterval]]]) -> list[SideRows]:
         """Return the stored rows of a side that are in reach, basic window by basic window, in order of time.
 
         Args:
@@ -64,7 +64,7 @@ class WindowState:
         wanted = {one for times, lags in probes if len(times) for one in self.directory.probed(side, times, lags)}
         return [self._rows(one) for one in sorted(wanted)]
 
-    def all_rows(self, side: Side) -> list[Rows]:
+    def all_rows(self, side: Side) -> list[SideRows]:
         """Return all stored rows of a side, basic window by basic window, in order of time."""
         return [self._rows(one) for one in self.directory.of(side)]
 
@@ -89,7 +89,7 @@ class WindowState:
         self.forgotten = with_released(self.forgotten, freed)
         return Directory(tuple(freed))
 
-    def add(self, side: Side, rows: Rows) -> None:
+    def add(self, side: Side, rows: SideRows) -> None:
         """Take rows into their basic windows."""
         if not len(rows):
             return
@@ -100,7 +100,7 @@ class WindowState:
         for start, stop in pairwise(edges):
             number, part = int(numbers[start]), rows.part(start, stop)
             if number in stored_by_number:
-                part = _in_order(Rows.joined([self._rows(stored_by_number[number]), part]))
+                part = _in_order(SideRows.joined([self._rows(stored_by_number[number]), part]))
             blob = part.to_blob()
             self._store.put((int(side), number), blob)
             changed.append(Stored(int(side), number, len(part), len(blob), int(part.times[0]), int(part.times[-1])))
@@ -125,7 +125,7 @@ class WindowState:
         )
         for side, parts in rows.items():
             if parts:
-                self.add(side, Rows.joined(parts))
+                self.add(side, SideRows.joined(parts))
 
     def save(self) -> None:
         """Write the directory."""
@@ -149,29 +149,29 @@ class WindowState:
         self.directory = self.directory.updated([_entry(stored, staying, len(blob))])
         return _entry(stored, gone, stored.bytes - len(blob))
 
-    def _rows(self, stored: Stored) -> Rows:
+    def _rows(self, stored: Stored) -> SideRows:
         key = (stored.side, stored.number)
         if key not in self._read:
             blob = self._store.get(key)
             if blob is None:
                 raise KeyError(f"basic window {key} of a join is in the directory but not in its store")
-            rows, columns = Rows.from_blob(blob), self._columns.get(Side(stored.side))
+            rows, columns = SideRows.from_blob(blob), self._columns.get(Side(stored.side))
             self._read[key] = rows if columns is None else rows.with_columns(columns)
         return self._read[key]
 
 
-def _end(rows: Rows, count: int, *, is_younger: bool) -> Rows:
+def _end(rows: SideRows, count: int, *, is_younger: bool) -> SideRows:
     return rows.part(len(rows) - count, len(rows)) if is_younger else rows.part(0, count)
 
 
-def _entry(stored: Stored, rows: Rows, size: int) -> Stored:
+def _entry(stored: Stored, rows: SideRows, size: int) -> Stored:
     return stored._replace(
         rows=len(rows), bytes=size, first_microseconds=int(rows.times[0]), last_microseconds=int(rows.times[-1])
     )
 
 
-def _in_order(rows: Rows) -> Rows:
+def _in_order(rows: SideRows) -> SideRows:
     if (np.diff(rows.times) >= 0).all():
         return rows
     order = pa.array(np.argsort(rows.times, kind="stable"))
-    return Rows(rows.table.take(order).combine_chunks())
+    return SideRows(rows.table.take(order).combine_chunks())

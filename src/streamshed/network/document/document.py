@@ -12,6 +12,7 @@ from streamshed.network.document.document_writer import network_to_document
 from streamshed.network.document.yaml_text import YamlText, read_yaml, write_yaml
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.relation import Relation
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.stream import Stream
 from streamshed.network.words.document_problem import Findings, Mark
 from streamshed.network.words.given import is_a, is_text
@@ -68,7 +69,7 @@ def parse_network(
 def sql(
     text: str,
     *,
-    sources: Mapping[str, Stream | Relation] | None = None,
+    sources: Mapping[str, Rows | Relation] | None = None,
     folder: str | os.PathLike[str] = ".",
 ) -> QueryNetwork:
     """Read a network from SQL statements.
@@ -85,7 +86,7 @@ def sql(
 
     Example:
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(10), time="timestamp")
         >>> text = '''
         ... CREATE QUERY large AS
@@ -100,17 +101,25 @@ def sql(
     if not is_a(folder, str, os.PathLike):
         raise InvalidDocumentError([DocumentProblem("folder", folder, "a folder is a path")])
     given = {} if sources is None else sources
-    if not is_a(given, Mapping) or not all(is_a(source, Stream, Relation) for source in given.values()):
+    declared = _declared(given) if is_a(given, Mapping) else None
+    if declared is None:
         says = "sources are streams and relations by name"
         raise InvalidDocumentError([DocumentProblem("sources", sources, says)])
-    for name, source in given.items():
+    for name, source in declared.items():
         if source.name != name:
             says = f'the source is named "{source.name}": give it under that name'
             raise InvalidDocumentError([DocumentProblem("sources", name, says)])
-    reading = read_document(text, folder=Path(folder), language=Language.SQL, sources=given)
+    reading = read_document(text, folder=Path(folder), language=Language.SQL, sources=declared)
     if reading.document is None:
         raise InvalidDocumentError(reading.problems)
     return reading.document.network
+
+
+def _declared(sources: Mapping[str, object]) -> dict[str, Stream | Relation] | None:
+    """What was declared, by name; None: something else is among it."""
+    nodes = {name: source.node if isinstance(source, Rows) else source for name, source in sources.items()}
+    declared = {name: node for name, node in nodes.items() if isinstance(node, Stream | Relation)}
+    return declared if len(declared) == len(nodes) else None
 
 
 def document_in_yaml(path: str | os.PathLike[str]) -> str:

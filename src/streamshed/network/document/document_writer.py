@@ -52,7 +52,7 @@ def network_to_document(network: QueryNetwork, run: RunSettings | None = None) -
     Example:
         >>> from streamshed.network.model.network import network
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(10), time="timestamp")
         >>> print(network_to_document(network(ticks.filter("value > 3").query("large"))), end="")
         streamshed: 1
@@ -88,7 +88,7 @@ def network_to_sql(network: QueryNetwork, run: RunSettings | None = None) -> str
     Example:
         >>> from streamshed.network.model.network import network
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(10), time="timestamp")
         >>> print(network_to_sql(network(ticks.filter("value > 3").query("large", mode="exact"))), end="")
         CREATE STREAM ticks

@@ -1,1 +1,1 @@
-"""The nodes of a network, and the network: streams, relations, operators, joins, groupings, queries."""
+"""What users write a network with, its nodes, and the network: streams, relations, operators, joins, queries."""

@@ -23,9 +23,9 @@ def side_time(side: Node) -> str:
 
     Example:
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(10), time="timestamp")
-        >>> side_time(ticks), side_time(ticks.window("1 minute").agg(n="count(*)").filter("n > 3"))
+        >>> side_time(ticks.node), side_time(ticks.window("1 minute").agg(n="count(*)").filter("n > 3").node)
         ('timestamp', 'window_start')
     """
     aggregates = side_aggregates(side)

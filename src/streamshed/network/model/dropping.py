@@ -14,9 +14,9 @@ def last_drop(node: Node) -> Node:
 
     Example:
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> large = stream("ticks", rate(100), time="timestamp").filter("value > 3")
-        >>> str(last_drop(large.map(half="value / 2"))), str(last_drop(large.stream))
+        >>> str(last_drop(large.map(half="value / 2").node)), str(last_drop(large.stream))
         ('filter value > 3', 'ticks')
     """
     return next((above for above in reversed(node.path) if may_drop(above)), node.stream)

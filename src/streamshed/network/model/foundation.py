@@ -56,7 +56,7 @@ def chains(queries: Sequence[Query]) -> tuple[tuple[Query, ...], ...]:
 
     Example:
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(1), time="timestamp")
         >>> sums = ticks.window("10 s").agg(total="sum(value)")
         >>> largest = sums.filter("total > 3").window("1 minute").agg(most="max(total)").query("largest", mode="subset")

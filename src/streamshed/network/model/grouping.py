@@ -1,11 +1,11 @@
 """Windows, group keys and aggregates over the rows of a node."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from streamshed.errors import Problem
 from streamshed.network.model.node import Node
@@ -14,20 +14,12 @@ from streamshed.network.sql.expression import Expression, parse_expression, quot
 from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
 from streamshed.network.terms.declared_types import aggregate_problem, aggregate_type, declared_type, key_problem
 from streamshed.network.terms.derivation import Answered, Derivation, parse_answer
-from streamshed.network.terms.gap import GapsBy
 from streamshed.network.terms.problems import Problems, column_problems, declared_columns
 from streamshed.network.terms.view_columns import view_problems, window_columns
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.network.words.given import is_text
-from streamshed.network.words.keywords import with_advice
 from streamshed.network.words.names import name_problem
 from streamshed.network.words.numbering import is_row_count, parse_window_length
-from streamshed.network.words.words_of_spark import absent
-
-if TYPE_CHECKING:
-    from streamshed.network.model.query import AnswerMode, Query
-    from streamshed.network.terms.gap import GapTolerance
-    from streamshed.network.terms.goal import ErrorGoal
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +78,11 @@ class Aggregate(Operator):
         object.__setattr__(self, "keys", tuple(keys))
         answers = ((name, _declared(answer, columns)) for name, answer in self.aggregates)
         object.__setattr__(self, "aggregates", tuple(answers))
+
+    @property
+    def is_answers(self) -> bool:
+        """They are."""
+        return True
 
     @property
     def calls(self) -> tuple[NamedCall, ...]:
@@ -163,124 +160,14 @@ class Aggregate(Operator):
         arguments = [call.argument for _, call in self.calls if call.argument is not None]
         return [*(key.expression for key in self.keys), *arguments]
 
-    @with_advice
-    def query(
-        self,
-        name: str,
-        weight: float = 1.0,
-        *,
-        priority: int = 0,
-        mode: "AnswerMode | str" = "approximate",
-        max_error: "ErrorGoal | str | float | None" = None,
-        max_gap: "GapTolerance | str | int | None" = None,
-        gaps_by: "GapsBy | str" = "window",
-        latency: str | None = None,
-    ) -> "Query":
-        """Ask for the answers.
-
-        Args:
-            name: The query's name.
-            weight: How much its error counts beside that of others.
-            priority: Queries of higher priority are shed last.
-            mode: "approximate", "exact" or "subset".
-            max_error: The error its answers should stay within, such as "2 % at 95 %": under overload it gets the rows
-                that this takes before others get more than they need, as far as the load allows. 0.02 is "2 % at 95 %".
-            max_gap: In mode "subset", the most answers in a row that may be missing: a number of windows, by default 1,
-                or a time such as "10 minutes"; 0: none may.
-            gaps_by: In mode "subset", "window" if a window is dropped for all groups at once, "group" if each group has
-                gaps of its own: then every window is delivered for some of the groups. The keys must be columns of the
-                stream itself, perhaps cast to text.
-            latency: The goal from a row's arrival to its answer, such as "5 seconds"; by default that of the run.
-
-        Raises:
-            InvalidNetworkError: Listing all that is wrong.
-        """
-        from streamshed.network.model.query import make_query
-
-        return make_query(
-            name,
-            self,
-            weight=weight,
-            priority=priority,
-            mode=mode,
-            max_error=max_error,
-            max_gap=max_gap,
-            gaps_by=gaps_by,
-            latency=latency,
-        )
-
     def __str__(self) -> str:
         by = f" by {', '.join(key.name for key in self.keys)}" if self.keys else ""
         calls = ", ".join(f"{name} = {answer}" for name, answer in self.aggregates)
         return f"{calls} over {self.over}{by}"
 
 
-@dataclass(frozen=True)
-class Windowed:
-    """The rows of a node cut into windows, perhaps grouped: what `agg` aggregates."""
-
-    node: Node
-    window: WindowSpecification
-    keys: tuple[GroupKey, ...] = ()
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            raise absent("windows", name)
-
-    def by(self, *columns: str, **expressions: str) -> "Windowed":
-        """Group the rows of each window.
-
-        Args:
-            *columns: Columns to group by.
-            **expressions: SQL expressions to group by, by the name of the key, such as
-                `port_class="src_port div 1000"`.
-
-        Raises:
-            InvalidNetworkError: Listing all that is wrong.
-        """
-        problems = Problems(place(self.node, "by"))
-        problems.add_all(_key_problem(key) for key in columns if not is_text(key))
-        problems.raise_if_any()
-        named = {**{name: quoted(name) for name in columns}, **expressions}
-        keys = list(self.keys)
-        for name, sql in named.items():
-            expression = problems.attempt(partial(parse_expression, sql))
-            if expression is not None:
-                problems.add_all(column_problems(expression, self.node.columns))
-                keys.append(GroupKey(name, expression))
-        problems.raise_if_any()
-        return Windowed(self.node, self.window, tuple(keys))
-
-    def agg(self, **aggregates: str | Answered) -> Aggregate:
-        """Aggregate each window and group.
-
-        Args:
-            **aggregates: Calls such as `sum(size)` or `count(*)`, arithmetic over several such as
-                `sum(size) / count(*)`, or what `user_aggregate` returns, by the name of the answer.
-
-        Raises:
-            InvalidNetworkError: Listing all that is wrong.
-        """
-        problems = Problems(place(self.node, "agg"))
-        answers: list[NamedAnswer] = []
-        for name, sql in aggregates.items():
-            if isinstance(sql, AggregateCall | Derivation):
-                answers.append((name, sql))
-                continue
-            answer = problems.attempt(partial(parse_answer, sql))
-            if answer is not None:
-                answers.append((name, answer))
-        if len(answers) < len(aggregates):
-            for _, answer in answers:
-                for argument in _arguments(answer):
-                    problems.add_all(column_problems(argument, self.node.columns))
-        problems.raise_if_any()
-        return Aggregate(self.node, self.window, self.keys, tuple(answers))
-
-
-def make_windowed(node: Node, size: str | int, every: str | int | None, offset: str | int | None) -> Windowed:
-    """Cut the rows of a node into windows; see `Node.window`."""
+def make_window(node: Node, size: str | int, every: str | int | None, offset: str | int | None) -> WindowSpecification:
+    """Return the windows that rows of a node are cut into; see `Rows.window`."""
     problems = Problems(place(node, "window"))
     is_numbered = node.stream.is_numbered
     is_by_count = is_row_count(size)
@@ -292,12 +179,47 @@ def make_windowed(node: Node, size: str | int, every: str | int | None, offset: 
     )
     problems.raise_if_any()
     length = length or 0
-    window = problems.require(
+    return problems.require(
         lambda: WindowSpecification(
             length, length if slide is None else slide, start or 0, is_numbered or is_by_count, is_by_count
         )
     )
-    return Windowed(node, window)
+
+
+def make_keys(node: Node, columns: Sequence[str], expressions: Mapping[str, str]) -> tuple[GroupKey, ...]:
+    """Return what rows of a node are grouped by; see `Windowed.by`."""
+    problems = Problems(place(node, "by"))
+    problems.add_all(_key_problem(key) for key in columns if not is_text(key))
+    problems.raise_if_any()
+    keys = []
+    for name, sql in {**{name: quoted(name) for name in columns}, **expressions}.items():
+        expression = problems.attempt(partial(parse_expression, sql))
+        if expression is not None:
+            problems.add_all(column_problems(expression, node.columns))
+            keys.append(GroupKey(name, expression))
+    problems.raise_if_any()
+    return tuple(keys)
+
+
+def make_aggregate(
+    node: Node, window: WindowSpecification, keys: tuple[GroupKey, ...], aggregates: Mapping[str, str | Answered]
+) -> Aggregate:
+    """Aggregate the rows of a node; see `Windowed.agg`."""
+    problems = Problems(place(node, "agg"))
+    answers: list[NamedAnswer] = []
+    for name, sql in aggregates.items():
+        if isinstance(sql, AggregateCall | Derivation):
+            answers.append((name, sql))
+            continue
+        answer = problems.attempt(partial(parse_answer, sql))
+        if answer is not None:
+            answers.append((name, answer))
+    if len(answers) < len(aggregates):
+        for _, answer in answers:
+            for argument in _arguments(answer):
+                problems.add_all(column_problems(argument, node.columns))
+    problems.raise_if_any()
+    return Aggregate(node, window, keys, tuple(answers))
 
 
 def _key_problem(key: object) -> str:

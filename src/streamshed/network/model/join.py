@@ -26,7 +26,7 @@ DEFAULT_BASIC_WINDOWS = 20
 _LEAST_BASIC = 1_000
 
 
-def make_joined(  # noqa: PLR0913 - as `Node.join`
+def make_joined(  # noqa: PLR0913 - as `Rows.join`
     left: Node,
     right: Node,
     *,
@@ -43,9 +43,7 @@ def make_joined(  # noqa: PLR0913 - as `Node.join`
     sampling: float,
     sampled_side: str,
 ) -> Stream:
-    """Join two streams; see `Node.join`."""
-    if not is_a(right, Node):
-        raise InvalidNetworkError(Problem("a join needs a stream, or what operators make of one", got=repr(right)))
+    """Join two streams; see `Rows.join`."""
     named = f"{left.stream.name}_{right.stream.name}" if name is None else name
     problems = Problems(f'stream "{named}"')
     condition = problems.attempt(lambda: join_condition(on))

@@ -1,9 +1,10 @@
-"""What is wrong with the parts of a join, each told with the argument of `Node.join` that it is about."""
+"""What is wrong with the parts of a join, each told with the argument of `Rows.join` that it is about."""
 
 import re
 from collections.abc import Iterator, Mapping
 
 from streamshed.errors import InvalidExpressionError, Problem
+from streamshed.network.model.answer_side import answer_side_problems, sampled_answers_problems
 from streamshed.network.model.node import Node
 from streamshed.network.sql.expression import Expression
 from streamshed.network.sql.weight_parts import weight_parts
@@ -40,8 +41,6 @@ def side_columns(left: Node, right: Node, prefixes: tuple[str, str]) -> tuple[tu
 
 def side_problems(left: Node | None, right: Node | None) -> Iterator[Problem]:
     """Tell what cannot be joined; None: it is not known."""
-    from streamshed.network.model.answer_side import answer_side_problems
-
     for name, side, key in (("left", left, "from"), ("right", right, "join")):
         if side is None:
             continue
@@ -66,8 +65,6 @@ def side_problems(left: Node | None, right: Node | None) -> Iterator[Problem]:
 
 def sampling_problems(left: Node, right: Node, *, is_sampled: bool) -> Iterator[Problem]:
     """Tell if rows of a side cannot be drawn."""
-    from streamshed.network.model.answer_side import sampled_answers_problems
-
     for problem in sampled_answers_problems(left, right, is_sampled=is_sampled):
         yield Problem.of(problem, element="mode")
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from streamshed.network.model.answer_side import side_definition
 from streamshed.network.model.join_problems import (
     basic_window_problems,
     condition_problems,
@@ -16,6 +17,7 @@ from streamshed.network.model.join_problems import (
     window_problems,
 )
 from streamshed.network.model.node import Node
+from streamshed.network.model.selection import definition_of
 from streamshed.network.terms.join_condition import (
     CommonItems,
     EqualColumns,
@@ -31,7 +33,7 @@ from streamshed.network.words.duration import format_duration
 
 @dataclass(frozen=True)
 class JoinSource:
-    """Pairs of rows of two streams: each pair within the windows that meets the condition, once; made by `Node.join`.
+    """Pairs of rows of two streams: each pair within the windows that meets the condition, once; made by `Rows.join`.
 
     A left row of time t1 and a right row of time t2 join iff −w2 ≤ t2 − t1 ≤ w1 and the condition holds ([G05] §2).
     A result's time is the later of the two. Rows of a side may be answers of windows: their time is the start of these.
@@ -95,9 +97,6 @@ class JoinSource:
     @cached_property
     def definition(self) -> tuple[object, ...]:
         """What it joins, the same in every process and release; how it sheds is no part of it."""
-        from streamshed.network.model.answer_side import side_definition
-        from streamshed.network.model.selection import definition_of
-
         windows = (self.left_microseconds, self.right_microseconds)
         sides = (definition_of(self.left), definition_of(self.right))
         answers = [names for side in (self.left, self.right) if (names := side_definition(side))]
@@ -114,12 +113,12 @@ class JoinSource:
 
         Example:
             >>> from streamshed.network.model.sources import rate
-            >>> from streamshed.network.model.stream import stream
+            >>> from streamshed.network.model.declared_stream import stream
             >>> calls = stream("calls", rate(10), time="timestamp")
             >>> alerts = stream("alerts", rate(10), time="timestamp")
-            >>> calls.join(alerts, on="value", within=("30 seconds", "0 s")).source.windows_text
+            >>> calls.join(alerts, on="value", within=("30 seconds", "0 s")).stream.joined.windows_text
             'within 30 seconds, 0 seconds'
-            >>> calls.join(alerts, on="value", within="1 minute").source.windows_text
+            >>> calls.join(alerts, on="value", within="1 minute").stream.joined.windows_text
             'within 1 minute'
         """
         lengths = dict.fromkeys((self.left_microseconds, self.right_microseconds))
@@ -140,8 +139,8 @@ def default_prefix(node: Node) -> str:
 
     Example:
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
-        >>> default_prefix(stream("calls.v2", rate(10), time="timestamp"))
+        >>> from streamshed.network.model.declared_stream import stream
+        >>> default_prefix(stream("calls.v2", rate(10), time="timestamp").node)
         'calls_v2_'
     """
     return re.sub(r"\W", "_", node.stream.name) + "_"

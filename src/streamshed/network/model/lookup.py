@@ -91,7 +91,7 @@ def make_join(
     on: str | Sequence[str] | Mapping[str, str],
     columns: Sequence[str] | None,
 ) -> Lookup:
-    """Add a foreign-key join below a node; see `Node.lookup`."""
+    """Add a foreign-key join below a node; see `Rows.lookup`."""
     problems = Problems(place(node, "lookup"))
     pairs = problems.require(lambda: _pairs(relation, on))
     if columns is None and relation.columns is None:
@@ -106,7 +106,7 @@ def make_join(
 def make_semijoin(
     node: Node, relation: Relation, on: str | Sequence[str] | Mapping[str, str], *, negate: bool
 ) -> Lookup:
-    """Add a semijoin below a node; see `Node.semijoin`."""
+    """Add a semijoin below a node; see `Rows.semijoin`."""
     problems = Problems(place(node, "semijoin"))
     if not is_a(negate, bool):
         problems.add(Problem("negate must be True or False", got=repr(negate)))

@@ -11,6 +11,7 @@ from streamshed.network.model.lookup import Lookup
 from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.stream import Stream
 from streamshed.network.words.given import is_a, is_whole_number
 from streamshed.network.words.notebook import preformatted, shortened
@@ -46,7 +47,7 @@ class TimeDomain:
 class QueryNetwork:
     """Queries over shared operators; made by `network`.
 
-    What needs more than the network, `streamshed.api` makes methods of it: to run it, to explain it, to write it.
+    What needs more than the network, `streamshed.api` makes methods of it: to run, explain, write and draw it.
 
     Attributes:
         queries: The queries, in the order given.
@@ -63,6 +64,7 @@ class QueryNetwork:
     answers: ClassVar[Callable[..., Any]]
     explain: ClassVar[Callable[..., Any]]
     to_sql: ClassVar[Callable[..., str]]
+    render: ClassVar[Callable[..., str]]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "queries", tuple(self.queries))
@@ -132,6 +134,29 @@ class QueryNetwork:
         """
         return self._queries_by_name[name]
 
+    def rows(self, stream: str) -> Rows:
+        """Return the rows of one of its streams, to write more queries over, such as for `run.add`.
+
+        Args:
+            stream: Its name, of one that is joined as well.
+
+        Raises:
+            InvalidNetworkError: It has no such stream.
+
+        Example:
+            >>> from streamshed.network.model.declared_stream import stream
+            >>> from streamshed.network.model.sources import rate
+            >>> ticks = stream("ticks", rate(100), time="timestamp")
+            >>> there = network(ticks.window("1 minute").agg(n="count(*)").query("count"))
+            >>> largest = there.rows("ticks").window("1 minute").agg(most="max(value)").query("largest")
+            >>> [query.name for query in there.with_queries(largest).queries]
+            ['count', 'largest']
+        """
+        streams = {known.name: known for known in self.all_streams}
+        if stream not in streams:
+            raise InvalidNetworkError(unknown_name("stream", stream, streams))
+        return Rows(streams[stream])
+
     @property
     def latency_seconds(self) -> float | None:
         """The least goal of its queries from a row's arrival to its answer; None: none has a goal of its own."""
@@ -174,7 +199,7 @@ class QueryNetwork:
 
         Example:
             >>> from streamshed.network.model.sources import rate
-            >>> from streamshed.network.model.stream import stream
+            >>> from streamshed.network.model.declared_stream import stream
             >>> ticks = stream("ticks", rate(100), time="timestamp")
             >>> total = ticks.window("1 minute").agg(total="sum(value)").query("total")
             >>> network(total).with_goals("total", weight=3).query("total").weight
@@ -196,12 +221,6 @@ class QueryNetwork:
     def _repr_html_(self) -> str:
         return preformatted(self.render())
 
-    def render(self, form: str = "text") -> str:
-        """Draw it as "text", "mermaid", "dot" or "json"; see `streamshed.network.model.render`."""
-        from streamshed.network.model.render import rendered
-
-        return rendered(self, form)
-
     @cached_property
     def _queries_by_name(self) -> dict[str, Query]:
         return {query.name: query for query in self.queries}
@@ -221,7 +240,7 @@ def network(*queries: Query, max_depth: int = 1, joins: bool = False) -> QueryNe
 
     Example:
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp")
         >>> even = ticks.filter("value % 2 = 0").window("1 minute").agg(n="count(*)").query("even")
         >>> total = ticks.window("1 minute").agg(total="sum(value)").query("total", weight=2)
@@ -233,7 +252,7 @@ def network(*queries: Query, max_depth: int = 1, joins: bool = False) -> QueryNe
 
 def _stranger(thing: object) -> str:
     text = f"a network is made of queries, got {type(thing).__name__}: {thing}"
-    if isinstance(thing, Node):
+    if isinstance(thing, Rows):
         return f'{text} (is .query("name") missing at its end?)'
     return text
 

@@ -200,13 +200,13 @@ class Apply(Operator):
 
 
 def make_filter(node: Node, predicate: str) -> Filter:
-    """Add a filter below a node; see `Node.filter`."""
+    """Add a filter below a node; see `Rows.filter`."""
     problems = Problems(place(node, "filter"))
     return Filter(node, problems.require(lambda: parse_expression(predicate)))
 
 
 def make_map(node: Node, columns: Mapping[str, str]) -> Map:
-    """Add a map below a node; see `Node.map`."""
+    """Add a map below a node; see `Rows.map`."""
     problems = Problems(place(node, "map"))
     assignments = []
     for name, sql in columns.items():
@@ -222,7 +222,7 @@ def make_map(node: Node, columns: Mapping[str, str]) -> Map:
 def make_apply(
     node: Node, function: Callable[..., Any] | str, columns: Sequence[str], into: str, returns: str
 ) -> Apply:
-    """Add a user's function below a node; see `Node.apply`."""
+    """Add a user's function below a node; see `Rows.apply`."""
     problems = Problems(place(node, "apply"))
     names = problems.attempt(lambda: given_names("columns", columns))
     reference = problems.require(lambda: function_reference(function))
@@ -232,9 +232,7 @@ def make_apply(
 
 def last_aggregate(node: Node) -> Node | None:
     """Return the last aggregate on the way to a node, whose answers its rows are; None: they are a stream's."""
-    from streamshed.network.model.grouping import Aggregate
-
-    return next((above for above in reversed(node.path) if isinstance(above, Aggregate)), None)
+    return next((above for above in reversed(node.path) if above.is_answers), None)
 
 
 def place(node: Node, operator: str) -> str:

@@ -261,7 +261,7 @@ class Query:
 
 
 def make_query(name: str, node: Node, **goals: Any) -> Query:
-    """Ask for the rows of a node or the answers of an aggregate; see `Node.query` and `Aggregate.query`."""
+    """Ask for the rows of a node or the answers of an aggregate; see `Rows.query` and `Answers.query`."""
     return Query(name, node, **goals)
 
 

@@ -92,7 +92,7 @@ def rendered(network: QueryNetwork, form: str = "text") -> str:
     Example:
         >>> from streamshed.network.model.network import network
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = network(stream("ticks", rate(100), time="timestamp").query("rows"))
         >>> print(rendered(ticks))
         ticks (time timestamp, watermark 0 seconds)
@@ -111,7 +111,7 @@ def to_text(picture: NetworkSnapshot) -> str:
     Example:
         >>> from streamshed.network.model.network import network
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp")
         >>> even = ticks.filter("value % 2 = 0")
         >>> count = even.window("1 minute").agg(n="count(*)").query("even")

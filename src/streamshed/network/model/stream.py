@@ -1,6 +1,6 @@
 """Streams, the roots of a network: source, event time or numbers, how text becomes columns, what identifies a row."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,21 +8,16 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from streamshed.errors import Problem
-from streamshed.network.model.identity import Identity, IdentityKind, row_identity
+from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.node import Node
-from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, OutsideSource, as_source
-from streamshed.network.terms.parsing import Parse, TextFormat, parse_csv, parse_json
+from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, OutsideSource
+from streamshed.network.terms.parsing import Parse, TextFormat
 from streamshed.network.terms.problems import Problems, unknown_column
 from streamshed.network.terms.windowing_attribute import WindowingAttribute, attribute_problems, windowing_attribute
 from streamshed.network.words.columns import Column, declared_name, duplicate_names
-from streamshed.network.words.duration import parse_duration
-from streamshed.network.words.given import is_a, is_filled_text
-from streamshed.network.words.keywords import with_advice
 from streamshed.network.words.names import name_problem, reserved_problem
-from streamshed.network.words.numbering import format_length, parse_length
-
-__all__ = ["Identity", "IdentityKind", "Parse", "Stream", "TextFormat", "parse_csv", "parse_json", "stream"]
+from streamshed.network.words.numbering import format_length
 
 _TEXT_TYPES = frozenset({"string", "binary"})
 
@@ -32,7 +27,7 @@ Source: TypeAlias = OutsideSource | JoinSource
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stream(Node):
-    """A stream of rows; made by `stream`.
+    """A stream of rows; declared by `declared_stream.stream`.
 
     Attributes:
         name: Its name in the network.
@@ -95,9 +90,10 @@ class Stream(Node):
         """How the text that its source delivers becomes columns; None: it delivers columns.
 
         Example:
+            >>> from streamshed.network.model.declared_stream import stream
             >>> from streamshed.network.model.sources import folder
             >>> lines = folder("in", "json", schema="ts timestamp, size int")
-            >>> stream("packets", lines, time="ts").text.column
+            >>> stream("packets", lines, time="ts").stream.text.column
             'value'
         """
         source = self.source
@@ -166,10 +162,11 @@ class Stream(Node):
         """What windows lie along and how far rows may be out of order, for people.
 
         Example:
+            >>> from streamshed.network.model.declared_stream import stream
             >>> from streamshed.network.model.sources import rate
-            >>> stream("ticks", rate(10), time="timestamp", watermark="1 second").windowing
+            >>> stream("ticks", rate(10), time="timestamp", watermark="1 second").stream.windowing
             'time timestamp, watermark 1 second'
-            >>> stream("ticks", rate(10), number="value").windowing
+            >>> stream("ticks", rate(10), number="value").stream.windowing
             'number value, watermark 0'
         """
         if self.joined is not None:
@@ -182,78 +179,6 @@ class Stream(Node):
         return self.name
 
 
-@with_advice
-def stream(  # noqa: PLR0913 - one argument per property of a stream
-    name: str,
-    source: object,
-    *,
-    time: str | None = None,
-    number: str | None = None,
-    watermark: str | int | None = None,
-    parse: Parse | None = None,
-    identity: str | Sequence[str] | None = None,
-    idle_after: str | None = None,
-    clock: str | None = None,
-    max_ahead: str | None = None,
-) -> Stream:
-    """Declare a stream.
-
-    Args:
-        name: Its name in the network.
-        source: A streaming DataFrame, `folder(...)`, `kafka(...)` or `rate(...)`.
-        time: The column of its event time, which may come out of `parse`; or an SQL expression over the columns, such
-            as "timestamp_millis(ms)" or "to_timestamp(day, 'yyyy-MM-dd')", of which the same row always has the same.
-        number: In the place of time, a column of whole numbers that do not fall, such as the number of the row:
-            windows are as many numbers long, `window(1000, every=100)`.
-        watermark: How far rows may be out of order before they are late, such as "1 second", or so many numbers; None:
-            not at all.
-        parse: `parse_json(...)` or `parse_csv(...)` where one column holds text.
-        identity: The columns that tell its rows apart, "file_row" (Parquet: path and row number) or "none";
-            by default what the source offers.
-        idle_after: After how long a silence others no longer wait for it; None: the engine's choice.
-        clock: Streams with the same clock share a time domain; None: "time", or the stream's name if it has numbers.
-        max_ahead: How far ahead of the wall clock event times are believed; rows beyond are set aside while the network
-            runs. None: the engine's choice, a day.
-
-    Raises:
-        InvalidNetworkError: Listing all that is wrong.
-        SourceUnavailableError: The source's columns cannot be read.
-
-    Example:
-        >>> from streamshed.network.model.sources import rate
-        >>> ticks = stream("ticks", rate(10), number="value")
-        >>> str(ticks.window(1000, every=100).agg(n="count(*)"))
-        'n = count(*) over 1000 every 100'
-    """
-    problems = Problems(f'stream "{name}"')
-    is_numbered = number is not None and time is None
-    watermark_microseconds = (
-        0 if watermark is None else problems.attempt(lambda: parse_length(watermark, is_numbered=is_numbered)) or 0
-    )
-    idle = None if idle_after is None else problems.attempt(lambda: parse_duration(idle_after))
-    ahead = None if max_ahead is None else problems.attempt(lambda: parse_duration(max_ahead))
-    problems.add_all(_argument_problems(time, number, parse))
-    known_source = problems.require(lambda: as_source(source))
-    columns = known_source.columns
-    chosen = problems.require(lambda: row_identity(identity, known_source, columns))
-    problems.raise_if_any()
-    attribute = str(number if time is None else time)
-    own_clock = clock if clock is not None else default_clock(name, is_numbered=is_numbered)
-    return Stream(
-        name=name,
-        source=known_source,
-        schema=columns,
-        time=attribute,
-        watermark_microseconds=watermark_microseconds,
-        parse=parse,
-        identity=chosen,
-        idle_after_microseconds=idle,
-        clock=own_clock,
-        is_numbered=is_numbered,
-        max_ahead_microseconds=ahead,
-    )
-
-
 def default_clock(name: str, *, is_numbered: bool) -> str:
     """The clock of a stream for which none is given: numbers of different streams have nothing in common."""
     return name if is_numbered else "time"
@@ -264,17 +189,6 @@ def stream_name_problems(name: str, clock: str) -> Iterator[Problem]:
     for problem, element in ((name_problem("stream", name), ""), (name_problem("clock", clock), "clock")):
         if problem is not None:
             yield Problem.of(problem, element)
-
-
-def _argument_problems(time: object, number: object, parse: object) -> Iterator[str]:
-    if (time is None) == (number is None):
-        yield 'it needs either a time or a number: time="column", or number="column" for windows along whole numbers'
-    for kind, name in (("time", time), ("number", number)):
-        if name is not None and not is_filled_text(name):
-            what = "a column, or an expression" if kind == "time" else "the name of a column"
-            yield Problem(f"its {kind} is {what}", got=repr(name))
-    if not (parse is None or is_a(parse, Parse)):
-        yield Problem('how it is parsed is parse_json("column", "schema") or parse_csv(...)', got=repr(parse))
 
 
 def _reserved_problems(stream: Stream) -> Iterator[Problem]:

@@ -19,12 +19,12 @@ def delay_of_stream(stream: Stream) -> int:
 
     Example:
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> calls, alerts = (stream(name, rate(10), time="timestamp") for name in ("calls", "alerts"))
-        >>> delay_of_stream(calls.join(alerts, on="value", within="9 s"))
+        >>> delay_of_stream(calls.join(alerts, on="value", within="9 s").stream)
         0
         >>> busy = calls.window("1 minute", every="10 s").by("value").agg(n="count(*)").filter("n > 3")
-        >>> delay_of_stream(busy.join(alerts, on="value", within="9 s"))
+        >>> delay_of_stream(busy.join(alerts, on="value", within="9 s").stream)
         60000000
     """
     join = stream.joined

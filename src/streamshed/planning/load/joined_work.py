@@ -26,7 +26,7 @@ def with_joined_work(
     Example:
         >>> from streamshed.network.model.network import network
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> from streamshed.statistics.network_statistics import StreamStatistics
         >>> calls, alerts = (stream(name, rate(1), time="timestamp") for name in ("calls", "alerts"))
         >>> pairs = calls.join(alerts, on="value", within="20 s", name="pairs")

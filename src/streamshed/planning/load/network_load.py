@@ -111,7 +111,7 @@ def strangers(network: QueryNetwork, statistics: NetworkStatistics) -> list[str]
     Example:
         >>> from streamshed.network.model.network import network
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = network(stream("ticks", rate(1), time="timestamp").query("rows"))
         >>> strangers(ticks, NetworkStatistics(queries={"row": QueryStatistics()}))
         ['there is no query "row" (did you mean "rows"?)']
@@ -136,8 +136,9 @@ def rows_within(stream: Stream, arriving: StreamStatistics, window: WindowSpecif
 
     Example:
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
-        >>> ticks, minute = stream("ticks", rate(1), time="timestamp"), WindowSpecification(60_000_000, 60_000_000)
+        >>> from streamshed.network.model.declared_stream import stream
+        >>> ticks = stream("ticks", rate(1), time="timestamp").stream
+        >>> minute = WindowSpecification(60_000_000, 60_000_000)
         >>> rows_within(ticks, StreamStatistics(rows_per_second=100.0, event_seconds_per_second=2.0), minute, 0.5)
         1500.0
     """

@@ -17,13 +17,13 @@ def partly_joinable(streams: Iterable[Stream], whole: Collection[str]) -> frozen
 
     Example:
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> calls, alerts = (stream(name, rate(1), time="timestamp") for name in ("calls", "alerts"))
         >>> pairs, all_pairs = (
-        ...     calls.join(alerts, on="value", within="5 s", name=name, mode=mode)
+        ...     calls.join(alerts, on="value", within="5 s", name=name, mode=mode).stream
         ...     for name, mode in (("pairs", "subset"), ("all_pairs", "exact"))
         ... )
-        >>> sorted(partly_joinable((calls, pairs, all_pairs), ())), sorted(partly_joinable((pairs,), ("pairs",)))
+        >>> sorted(partly_joinable((calls.stream, pairs, all_pairs), ())), sorted(partly_joinable((pairs,), ("pairs",)))
         (['pairs'], [])
     """
     return frozenset(

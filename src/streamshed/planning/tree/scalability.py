@@ -3,8 +3,8 @@
 from typing import assert_never
 
 from streamshed.errors import UnsheddableQueryError
+from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.model.nodes import Aggregate
 from streamshed.network.model.query import AnswerMode, Query
 from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
 from streamshed.statistics.forecast import Statistics

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from streamshed.network.model.identity import IdentityKind
 from streamshed.network.model.sources import FolderSource
-from streamshed.network.model.stream import IdentityKind, Parse, Stream, TextFormat
+from streamshed.network.model.stream import Stream
 from streamshed.network.terms.cohorts import COHORTS
+from streamshed.network.terms.parsing import Parse, TextFormat
 from streamshed.network.words.columns import Column as SchemaColumn
 from streamshed.network.words.columns import format_schema
 from streamshed.planning.tree.quantization import STEPS_PER_DECADE

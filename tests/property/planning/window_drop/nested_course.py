@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
-from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.node import Node
+from streamshed.network.model.rows import Answers, Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.network.terms.window import WindowSpecification
 
 DEEPEST = 4
@@ -27,7 +26,7 @@ GROUPS = {"g": 9, "h": 3}
 """The columns that rows are grouped by, and how many values each has."""
 
 Key = tuple[int, ...]
-Answers = dict[tuple[int, Key], tuple[int, int]]
+CellAnswers = dict[tuple[int, Key], tuple[int, int]]
 """By start of window and group: how many rows, or answers of the aggregate below, and the sum of them."""
 
 
@@ -179,7 +178,7 @@ def network_of(asked: Mapping[str, Asked]) -> QueryNetwork:
     return network(*queries)
 
 
-def _aggregate(node: Node, level: Level, tested: str, summed: str) -> Aggregate:
+def _aggregate(node: Rows, level: Level, tested: str, summed: str) -> Answers:
     rows = node.filter(f"{tested} >= {level.least}") if level.least else node
     window = level.window
     lengths = window.size_microseconds, window.slide_microseconds, window.offset_microseconds
@@ -197,10 +196,10 @@ def starts_of(window: WindowSpecification, instant: int) -> Iterator[int]:
         start -= slide
 
 
-def answers(levels: Sequence[Level], rows: Iterable[Row]) -> Answers:
+def answers(levels: Sequence[Level], rows: Iterable[Row]) -> CellAnswers:
     """What a query answers, by its definition; a row does not reach windows that were answered before it came."""
     first, *above = levels
-    found: Answers = {}
+    found: CellAnswers = {}
     for row in rows:
         if row.number >= first.least:
             key = tuple(row.groups[name] for name in first.keys)
@@ -219,7 +218,7 @@ def answers(levels: Sequence[Level], rows: Iterable[Row]) -> Answers:
     return found
 
 
-def _add(found: Answers, place: tuple[int, Key], number: int) -> None:
+def _add(found: CellAnswers, place: tuple[int, Key], number: int) -> None:
     count, total = found.get(place, (0, 0))
     found[place] = count + 1, total + number
 

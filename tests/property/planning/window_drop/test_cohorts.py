@@ -91,7 +91,7 @@ def test_of_the_cohorts_as_many_drop_in_each_epoch(batch: int, drop_share: float
 @given(asked(), steps)
 def test_a_row_is_kept_iff_a_window_that_is_kept_for_its_groups_needs_it(queries: QueryNetwork, told: Steps) -> None:
     drops = decided(droppable(queries), told)[-1]
-    work = stream_work(rows_of("packets"), queries.queries)
+    work = stream_work(rows_of("packets").stream, queries.queries)
     found = retained_rows(work.gating, [0] * intake_count(work.gating), drops)
     if found is None:
         assert not any(one.unneeded for one in drops.queries.values())

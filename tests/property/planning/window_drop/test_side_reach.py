@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.joins.model.side import Side
-from streamshed.network.model.node import Node
+from streamshed.network.model.declared_stream import stream
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.terms.join_condition import pairs_where
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.open_windows import EventTimes, QueryDrops
@@ -48,7 +48,7 @@ class Joined:
         within = tuple(f"{wait} microseconds" for wait in self.waits)
         joined = left.join(right, on=pairs_where(any_pair), within=within, name="joined")
         query = _over(joined, self.over).query("q", mode="exact")
-        return side_reaches(joined, query.asked_windows)
+        return side_reaches(joined.stream, query.asked_windows)
 
     def behind(self, side: int, rows: frozenset[int]) -> dict[int, frozenset[tuple[int, int, frozenset[int]]]]:
         """What of a side is behind each window of results, by its start: stamps, times of results, rows behind these.
@@ -71,7 +71,7 @@ class Joined:
         return found
 
 
-def _over(node: Node, chain: Sequence[WindowSpecification]) -> Node:
+def _over(node: Rows, chain: Sequence[WindowSpecification]) -> Rows:
     for one in chain:
         lengths = (one.size_microseconds, one.slide_microseconds, one.offset_microseconds)
         size, slide, offset = (f"{length} microseconds" for length in lengths)

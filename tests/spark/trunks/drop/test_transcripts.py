@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from tests.oracles.windows_of_a_row import windows_containing
 from tests.spark.event_times import instants, seconds_of
 from tests.spark.sessions import interpreting
@@ -40,7 +40,7 @@ def _steps() -> list[pa.Table]:
 INPUT = Input(name="transcripts", steps=_steps)
 
 
-def _asked(rows: Stream) -> list[Query]:
+def _asked(rows: Rows) -> list[Query]:
     queries = []
     for told in ALL:
         windows = rows.filter(f"name = '{told.name}'").window(told.window, every=told.every)

@@ -8,8 +8,8 @@ import duckdb
 import numpy as np
 import pandas as pd
 
-from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.trunks.inputs import STEP
 from tests.spark.trunks.outcome import Outcome
@@ -57,7 +57,7 @@ def micro_batches(outcome: Outcome, stream: str) -> dict[int, int]:
     return outcome.readers(stream) or outcome.readers("calls")
 
 
-def each_pair(pairs: Node) -> Query:
+def each_pair(pairs: Rows) -> Query:
     """The query `pairs` for `pairs_told`: windows that count each pair of calls and alerts for itself."""
     return pairs.window("10 seconds").by("calls_id", "alerts_id").agg(n="count(*)").query("pairs")
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from streamshed.planning.tree.quantization import code_of
 from tests.spark.event_times import seconds_of
 from tests.spark.harness import Found
@@ -33,7 +33,7 @@ WITHIN_SECONDS = (4, 2)
 LAST_ROOMS = ROOMS - 4
 
 
-def _pairs(setting: Setting, mode: str = "sample", sampled_side: str = "left") -> Stream:
+def _pairs(setting: Setting, mode: str = "sample", sampled_side: str = "left") -> Rows:
     within = tuple(f"{seconds} s" for seconds in WITHIN_SECONDS)
     return setting["calls"].join(
         setting["alerts"],

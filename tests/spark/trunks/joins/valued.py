@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from tests.spark.trunks.joins.pairs import all_pairs
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Setting, Shed
@@ -20,7 +20,7 @@ WEIGHTS = ("calls_worth * (alerts_worth + 0 * length(alerts_note))", "1 + 0 * le
 """What a result is worth, up to the last restart and thereafter."""
 
 
-def valued(setting: Setting) -> Stream:
+def valued(setting: Setting) -> Rows:
     """The joined stream."""
     return setting["calls"].join(
         setting["alerts"],

@@ -9,12 +9,12 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from tests.spark.trunks.joins.sides import SCHEMA
 from tests.spark.trunks.pairs.matched import SAME, WITHIN_SECONDS
 
-Rows = dict[tuple[object, ...], tuple[object, ...]]
+PairSums = dict[tuple[object, ...], tuple[object, ...]]
 """Figures by window and key."""
 
 
@@ -42,7 +42,7 @@ class Asked:
     is_summed: bool = True
     maps: tuple[tuple[str, str], ...] = ()
 
-    def query(self, pairs: Node) -> Query:
+    def query(self, pairs: Rows) -> Query:
         """The query over a join."""
         for name, sql in self.maps:
             pairs = pairs.map(**{name: sql})
@@ -52,7 +52,7 @@ class Asked:
         grouped = windows.by(*self.keys) if self.keys else windows
         return grouped.agg(**{name: ours for name, (ours, _) in self.figures.items()}).query(self.name, mode="exact")
 
-    def expected(self, calls: pa.Table, alerts: pa.Table) -> Rows:
+    def expected(self, calls: pa.Table, alerts: pa.Table) -> PairSums:
         """What it answers."""
         with duckdb.connect() as database:
             database.execute("SET TimeZone = 'UTC'")
@@ -124,7 +124,7 @@ SPREAD = Asked(
 AS_ROWS = (RESIDUAL, SUMS, COSTS, SPREAD)
 
 
-def answered(asked: Asked, view: pa.Table) -> Rows:
+def answered(asked: Asked, view: pa.Table) -> PairSums:
     """What a query answered, as its typed view shows it; each once."""
     assert all(view["exact"].to_pylist()), asked.name
     keys = zip(*(view[name].to_pylist() for name in ("window_start", *asked.keys)), strict=True)
@@ -134,7 +134,7 @@ def answered(asked: Asked, view: pa.Table) -> Rows:
     return rows
 
 
-def assert_alike(asked: Asked, answers: Rows, expected: Rows) -> None:
+def assert_alike(asked: Asked, answers: PairSums, expected: PairSums) -> None:
     """Compare answers; windows without groups may be empty or not there."""
     answers, expected = _filled(asked, answers), _filled(asked, expected)
     assert answers.keys() == expected.keys(), asked.name
@@ -144,7 +144,7 @@ def assert_alike(asked: Asked, answers: Rows, expected: Rows) -> None:
             assert alike, (asked.name, place, answers[place], figures)
 
 
-def _filled(asked: Asked, rows: Rows) -> Rows:
+def _filled(asked: Asked, rows: PairSums) -> PairSums:
     return {place: figures for place, figures in rows.items() if asked.keys or figures[0] not in (0, None)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from tests.spark.trunks.scenario import Setting
 
 WITHIN_SECONDS = (6, 3)
@@ -13,7 +13,7 @@ LAST_WITH_ROWS = 1
 """The last start with queries that need its rows: thereafter, all is summed up where pairs are found."""
 
 
-def matched(setting: Setting, after: int = WITHIN_SECONDS[0]) -> Stream:
+def matched(setting: Setting, after: int = WITHIN_SECONDS[0]) -> Rows:
     """The joined stream.
 
     Args:

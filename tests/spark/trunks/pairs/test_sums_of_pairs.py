@@ -21,7 +21,7 @@ from tests.spark.trunks.pairs.asked import (
     MAPPED,
     SLIDING,
     Asked,
-    Rows,
+    PairSums,
     answered,
     assert_alike,
 )
@@ -41,16 +41,16 @@ def _queries(setting: Setting) -> Iterable[Query]:
 SCENARIO = Scenario(queries=_queries)
 
 
-def _answers(outcome: Outcome, spark: SparkSession, asked: Asked) -> Rows:
+def _answers(outcome: Outcome, spark: SparkSession, asked: Asked) -> PairSums:
     start = max(number for number, of_start in enumerate(ASKED) if asked in of_start)
     return answered(asked, typed_view(outcome, spark, asked.name, start))
 
 
-def _expected(outcome: Outcome, asked: Asked) -> Rows:
+def _expected(outcome: Outcome, asked: Asked) -> PairSums:
     return asked.expected(outcome.table("calls"), outcome.table("alerts"))
 
 
-def _since(rows: Rows, begin: datetime) -> Rows:
+def _since(rows: PairSums, begin: datetime) -> PairSums:
     return {place: figures for place, figures in rows.items() if place[0] >= begin}  # type: ignore[operator]
 
 

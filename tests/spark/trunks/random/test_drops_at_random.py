@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.query import AnswerMode, Query
+from streamshed.network.model.rows import Answers
 from tests.spark.event_times import microseconds_of
 from tests.spark.exactness.build import build_query
 from tests.spark.exactness.comparison import first_difference, key_expected, key_given
@@ -34,12 +35,14 @@ def _queries(setting: Setting) -> Iterable[Query]:
 def _asked(query: QuerySpec, built: Query, mode: AnswerMode, gap: int) -> Query:
     assert built.aggregate is not None
     if mode is not AnswerMode.SUBSET:
-        return built.aggregate.query(query.name, mode=mode)
+        return Answers(built.aggregate).query(query.name, mode=mode)
     try:
-        return built.aggregate.query(query.name, mode=mode, max_gap=gap, gaps_by="group" if query.keys else "window")
+        return Answers(built.aggregate).query(
+            query.name, mode=mode, max_gap=gap, gaps_by="group" if query.keys else "window"
+        )
     except InvalidNetworkError:
         assert query.keys
-        return built.aggregate.query(query.name, mode=mode, max_gap=gap)
+        return Answers(built.aggregate).query(query.name, mode=mode, max_gap=gap)
 
 
 def _shed(step: int) -> Shed:

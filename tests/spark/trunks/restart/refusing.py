@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from streamshed.errors import StreamshedError
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from tests.spark.harness import QUICK
 from tests.spark.trunks.course import AnswerFiles
 from tests.spark.trunks.outcome import Outcome
@@ -20,7 +21,7 @@ def beside_the_others(outcome: Outcome, *queries: Query, **settings: Any) -> Que
     """A network of some queries, and of one on each other stream of the checkpoint, as these are fixed."""
     read = {query.stream.name for query in queries}
     others = [one for one in outcome.network.streams if one.name not in read]
-    counts = [one.window("10 seconds").agg(n="count(*)").query(f"count_{one.name}") for one in others]
+    counts = [Rows(one).window("10 seconds").agg(n="count(*)").query(f"count_{one.name}") for one in others]
     return network(*queries, *counts, **{"max_depth": outcome.network.depth, **settings})
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from tests.spark.event_times import at, seconds_of
 from tests.spark.trunks.checks import expected_of
 from tests.spark.trunks.outcome import Outcome
@@ -32,7 +32,7 @@ MARGINS = {"events": -0.001, "trades": 2 * STEP_SECONDS}
 """So many seconds later than the rows before a start windows may begin at most that are not known to be whole."""
 
 
-def _of_stream(name: str, rows: Node, start: int) -> Iterable[Query]:
+def _of_stream(name: str, rows: Rows, start: int) -> Iterable[Query]:
     sliding, tumbling = rows.window("30 seconds", every="10 seconds"), rows.window("30 seconds")
     inner = rows.window("6 seconds", every="2 seconds").by("g")
     read = inner.agg(top="max(v)") if start == 0 else inner.agg(top="max(v)", n="count(*)")

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Answers, Rows
 from tests.spark.event_times import at
 from tests.spark.trunks.checks import expected_of
 from tests.spark.trunks.outcome import Outcome
@@ -77,7 +76,7 @@ def _shed(step: int) -> Shed:
     )
 
 
-def _aggregates(events: Stream) -> Mapping[str, Aggregate]:
+def _aggregates(events: Rows) -> Mapping[str, Answers]:
     rows = events.filter("g < 100")
     windows = rows.window(f"{SIZE} seconds")
     short = rows.window("4 seconds", every="2 seconds").by("g")

@@ -39,6 +39,6 @@ SCENARIO = Scenario(
 
 def test_its_way_was_another_in_between(outcome: Outcome, spark: SparkSession) -> None:
     assert why_row_by_row(outcome, spark, "records") is None
-    rows = next(stream for stream in outcome.network.streams if stream.name == "records")
+    rows = outcome.network.rows("records")
     odd = rows.map(hashed="xxhash64(v)").window("30 seconds").agg(most="max(hashed)").query("odd")
     assert "xxhash64" in str(why_row_by_row(outcome, spark, "records", [odd]))

@@ -25,11 +25,12 @@ from streamshed.errors import (
     StreamshedError,
     UnsheddableQueryError,
 )
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.spark.sinks.sinks import parquet_sink
 from tests.spark.harness import Collected
 from tests.spark.trunks.outcome import Outcome
@@ -39,7 +40,7 @@ from tests.spark.trunks.scenario import Scenario, Setting
 NUMBERS = pa.array(range(13), pa.int64())
 
 
-def _priced(events: Stream, path: Path) -> list[Query]:
+def _priced(events: Rows, path: Path) -> list[Query]:
     tumbling = events.lookup(relation("prices", path / "prices.parquet"), on="g").window("10 seconds")
     by_key = tumbling.by("price").agg(n="count(*)")
     return [tumbling.agg(total="sum(price)").query("by_value"), by_key.query("by_key")]
@@ -73,7 +74,7 @@ class Refusal:
     settings: Callable[[Path], dict[str, Any]] = lambda _: {}
 
 
-def _events(outcome: Outcome, **changes: Any) -> Stream:
+def _events(outcome: Outcome, **changes: Any) -> Rows:
     return replace(outcome.cast.inputs["events"].stream(outcome.cast.path), **changes)
 
 
@@ -82,7 +83,7 @@ def _with_one_query(outcome: Outcome, **calls: str) -> QueryNetwork:
     return beside_the_others(outcome, tumbling.agg(**calls or {"n": "count(*)"}).query("q"))
 
 
-def _of(events: Stream) -> Query:
+def _of(events: Rows) -> Query:
     return events.window("10 seconds").agg(n="count(*)").query("q")
 
 
@@ -98,7 +99,7 @@ def _nested(outcome: Outcome) -> QueryNetwork:
 
 def _with_another_stream(outcome: Outcome) -> QueryNetwork:
     unchanged = [one for one in outcome.network.streams if one.name != "events"]
-    counts = [one.window("10 seconds").agg(n="count(*)").query(f"count_{one.name}") for one in unchanged]
+    counts = [Rows(one).window("10 seconds").agg(n="count(*)").query(f"count_{one.name}") for one in unchanged]
     return network(_of(_events(outcome, name="others")), *counts, max_depth=outcome.network.depth)
 
 

@@ -9,9 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.errors import IncompatibleCheckpointError
-from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Answers, Rows
 from tests.spark.in_order import InOrder
 from tests.spark.prices_in_order import SIZE, SLIDE, Lists, prices_in_windows
 from tests.spark.trunks.outcome import Outcome
@@ -32,12 +31,12 @@ WITHOUT_ROWS = (InAnyOrder, WithOtherFinal, InAnyOrder)
 """What a class is at each start."""
 
 
-def _changing(trades: Stream, made: type) -> Aggregate:
+def _changing(trades: Rows, made: type) -> Answers:
     sliding = trades.window(f"{SIZE} seconds", every=f"{SLIDE} seconds").by("g")
     return sliding.agg(told=called("Changing", made, ["v"]))
 
 
-def _without_rows(trades: Stream, made: type) -> Aggregate:
+def _without_rows(trades: Rows, made: type) -> Answers:
     """In one sharing class with the other, rows would be held for this: its key is written otherwise."""
     sliding = trades.window(f"{SIZE} seconds", every=f"{SLIDE} seconds").by(symbol="upper(g)")
     return sliding.agg(told=called("WithoutRows", made, ["v"]))

@@ -11,10 +11,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Answers, Rows
 from tests.spark.event_times import seconds_of
 from tests.spark.files import write_parquet
 from tests.spark.joined_sides import JoinSpec, SideSpec, Windows, expected
@@ -35,15 +34,15 @@ def write_codes(folder: Path, kind: pa.DataType = pa.int32()) -> None:  # noqa: 
     write_parquet(folder / CODES, pa.table({"host": list(HOSTS), "code": pa.array(range(len(HOSTS)), kind)}))
 
 
-def sides(setting: Setting) -> Iterator[Node]:
-    """Rows of both sides, by a column of a relation, behind a function that writes down which it is handed."""
+def sides(setting: Setting) -> Iterator[Rows]:
+    """ResultCounts of both sides, by a column of a relation, behind a function that writes down which it is handed."""
     codes = relation("codes", setting.folder / CODES)
     for name in ("calls", "alerts"):
         seen = setting[name].apply(watched(setting.folder / name), columns=["id"], into="seen", returns="bigint")
         yield seen.filter("seen >= 0").lookup(codes, on="host").map(host="code")
 
 
-def joined(setting: Setting, spec: JoinSpec = SPEC) -> Stream:
+def joined(setting: Setting, spec: JoinSpec = SPEC) -> Rows:
     """The joined stream."""
     return spec.stream(*sides(setting))
 
@@ -53,9 +52,9 @@ def queries(setting: Setting, spec: JoinSpec = SPEC) -> Iterable[Query]:
     for query in spec.network(*sides(setting), only=tuple(MAX_GAPS)).queries:
         assert query.aggregate is not None
         if setting.start == 2 and query.name == "plain":
-            yield query.aggregate.query("plain", mode="exact")
+            yield Answers(query.aggregate).query("plain", mode="exact")
         else:
-            yield query.aggregate.query(query.name, mode="subset", max_gap=MAX_GAPS[query.name])
+            yield Answers(query.aggregate).query(query.name, mode="subset", max_gap=MAX_GAPS[query.name])
     if setting.start == 2:
         added = joined(setting, spec).window("10 s", every="4 s").agg(n="count(a_v)", least="min(b_v)")
         yield added.query("added", mode="subset", max_gap=2)
@@ -66,10 +65,10 @@ def other_windows() -> JoinSpec:
     return replace(SPEC, left=SideSpec((INNER, Windows(9, 9))))
 
 
-Rows = Counter[tuple[object, ...]]
+ResultCounts = Counter[tuple[object, ...]]
 
 
-def expected_of(outcome: Outcome) -> Mapping[str, Rows]:
+def expected_of(outcome: Outcome) -> Mapping[str, ResultCounts]:
     """What DuckDB says: the pairs, and of each query the start of a window in microseconds, and its values."""
     inputs = {name: outcome.table(name) for name in ("calls", "alerts")}
     with duckdb.connect() as database:

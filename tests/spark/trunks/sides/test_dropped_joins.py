@@ -23,7 +23,7 @@ from tests.spark.trunks.sides.dropped_join import (
     MAX_GAPS,
     SPEC,
     WINDOWS,
-    Rows,
+    ResultCounts,
     expected_of,
     joined,
     needed,
@@ -51,7 +51,7 @@ def _shed(step: int) -> Shed:
 SCENARIO = Scenario(queries=queries, shed=_shed, prepare=write_codes)
 
 
-def _shown(outcome: Outcome, query: str) -> Rows:
+def _shown(outcome: Outcome, query: str) -> ResultCounts:
     """What was answered, window by window; those that nothing fell into are left out."""
     first, *more = (outcome.values(query, name) for name in COLUMNS[query])
     filled = [start for start, value in first.items() if value]

@@ -8,7 +8,9 @@ import pyarrow as pa
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from streamshed.network.model.stream import Stream, parse_csv, parse_json, stream
+from streamshed.network.model.declared_stream import stream
+from streamshed.network.model.rows import Rows
+from streamshed.network.terms.parsing import parse_csv, parse_json
 from tests.spark.sessions import session_for_tests
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.time.steps import STEP_SECONDS
@@ -28,7 +30,7 @@ def session() -> SparkSession:
 class FrameInput(Input):
     """Rows that come as a DataFrame over files."""
 
-    def stream(self, path: Path) -> Stream:
+    def stream(self, path: Path) -> Rows:
         """The stream over the DataFrame."""
         reader = session().readStream.schema(self.schema or "").option("maxFilesPerTrigger", 1)
         return stream(self.name, reader.parquet(str(self._folder(path))), **self.settings)

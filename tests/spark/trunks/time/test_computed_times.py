@@ -19,8 +19,8 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import FileFormat
-from streamshed.network.model.stream import Stream
 from streamshed.spark import answers
 from tests.spark.event_times import EPOCH_MICROSECONDS, at, instants
 from tests.spark.trunks.checks import (
@@ -119,9 +119,9 @@ INPUTS = (MILLISECONDS, TEXTS, SECONDS)
 STREAMS = tuple(one.name for one in INPUTS)
 
 
-def _whole(rows: Stream) -> Query:
+def _whole(rows: Rows) -> Query:
     windows = rows.window("5 seconds", every="2 seconds")
-    return windows.agg(n="count(*)", total="sum(v)").query(f"exact_{rows.name}", mode="exact")
+    return windows.agg(n="count(*)", total="sum(v)").query(f"exact_{rows.stream.name}", mode="exact")
 
 
 def _queries(setting: Setting) -> Iterable[Query]:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from streamshed.spark import answers, query_view
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
@@ -31,7 +31,7 @@ WHOLE_QUERIES = [("all", "true", SLIDE), ("odd", "v % 2 = 1", SIZE)]
 """Name, condition and slide."""
 
 
-def _whole(numbered: Stream) -> list[Query]:
+def _whole(numbered: Rows) -> list[Query]:
     odd = numbered.filter("v % 2 = 1")
     return [
         numbered.window(SIZE, every=SLIDE).agg(n="count(*)", total="sum(v)").query("all"),

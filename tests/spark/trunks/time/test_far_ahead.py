@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from tests.spark.event_times import at
 from tests.spark.trunks.checks import (
     check_unreadable_rows_are_counted,
@@ -26,11 +26,11 @@ REASON = "event time is too far ahead of the clock"
 STREAMS = ("events", "json")
 
 
-def _queries_of(rows: Stream) -> Iterable[Query]:
+def _queries_of(rows: Rows) -> Iterable[Query]:
     calls = {"n": "count(*)", "total": "sum(v)"}
     subset = rows.window("1 second").agg(**calls)
-    yield subset.query(f"subset_{rows.name}", mode="subset", max_gap=MAX_GAP)
-    yield rows.window("3 seconds", every="1 second").agg(**calls).query(f"exact_{rows.name}", mode="exact")
+    yield subset.query(f"subset_{rows.stream.name}", mode="subset", max_gap=MAX_GAP)
+    yield rows.window("3 seconds", every="1 second").agg(**calls).query(f"exact_{rows.stream.name}", mode="exact")
 
 
 def _queries(setting: Setting) -> Iterable[Query]:

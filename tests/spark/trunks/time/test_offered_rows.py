@@ -9,8 +9,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import Stream, stream
+from streamshed.network.model.rows import Rows
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.scenario import Scenario, Setting
@@ -30,7 +31,7 @@ WINDOWS = ("events", "json_messages")
 class TickInput(Input):
     """A source that counts by itself, as brokers do: it reports its rows by another way than files do."""
 
-    def stream(self, path: Path) -> Stream:
+    def stream(self, path: Path) -> Rows:
         """The stream over the generator."""
         ticks = session().readStream.format("rate-micro-batch").option("rowsPerBatch", NUMBERS_PER_STEP)
         return stream(self.name, ticks.load(), **self.settings)

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
-from streamshed.network.model.stream import Stream
+from streamshed.network.model.rows import Rows
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.spark import answers, query_view
 from streamshed.spark.starting import start
@@ -41,7 +41,7 @@ class Ordered:
         return state[-1] - state[0]
 
 
-def _by_symbol(trades: Stream) -> Query:
+def _by_symbol(trades: Rows) -> Query:
     windows = trades.filter(CONDITION).window(f"{SIZE} rows", every=f"{SLIDE} rows")
     return (
         windows.by("symbol")
@@ -128,7 +128,7 @@ def test_batch_mode_answers_as_duckdb_does(outcome: Outcome, spark: SparkSession
 
 
 def test_a_checkpoint_that_was_not_made_for_them_is_refused(outcome: Outcome, spark: SparkSession) -> None:
-    then = next(stream for stream in outcome.network.streams if stream.name == "then")
+    then = outcome.network.rows("then")
     added = network(*outcome.network.queries, then.window("5 rows").agg(n="count(*)").query("added"))
     settings = {**outcome.cast.start_settings, "sink": AnswerFiles(outcome.cast, 0)}
     with pytest.raises(IncompatibleCheckpointError, match='the state family "count_windows"'):

@@ -41,8 +41,8 @@ def test_the_seven_queries_are_those_of_the_json_example(tmp_path: Path) -> None
 
 def test_the_streams_are_those_of_the_examples(tmp_path: Path) -> None:
     for example, ours in (
-        ("network_monitor.yaml", typed_packets(source(tmp_path))),
-        ("packets_json.yaml", packet_records(source(tmp_path))),
+        ("network_monitor.yaml", typed_packets(source(tmp_path)).stream),
+        ("packets_json.yaml", packet_records(source(tmp_path)).stream),
     ):
         (theirs,) = load_network(EXAMPLES / example).network.streams
         for name in ("name", "schema", "time", "watermark_microseconds", "parse", "identity"):

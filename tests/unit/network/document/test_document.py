@@ -5,11 +5,11 @@ import pytest
 
 from streamshed.errors import InvalidDocumentError, InvalidNetworkError
 from streamshed.network.document.document import load_network, network_to_document, parse_network
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import AnswerMode
 from streamshed.network.model.relation import relation
 from streamshed.network.model.sources import FolderSource, folder, rate
-from streamshed.network.model.stream import stream
 from streamshed.network.run.run_settings import RunSettings, SinkSettings
 from streamshed.network.terms.parsing import parse_csv, parse_json
 
@@ -195,7 +195,7 @@ class TestRoundTrip:
                 watermark="1 hour 30 minutes",
             ),
         )
-        written = network(*(node.query(f"all_{node.name}") for node in streams))
+        written = network(*(node.query(f"all_{node.stream.name}") for node in streams))
         assert parse_network(network_to_document(written)).network == written
 
     @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pytest
 
 from streamshed.errors import InvalidDocumentError
 from streamshed.network.document.document import Language, network_to_document, parse_network
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.delta_source import DeltaSource, delta
 from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.network import network
-from streamshed.network.model.stream import stream
 
 DOCUMENT = """
 streamshed: 1
@@ -56,7 +56,7 @@ def test_what_is_written_is_read_as_the_same(source: DeltaSource) -> None:
 
 
 def test_rows_have_no_identity_of_their_own() -> None:
-    assert stream("fares", delta("fares", schema=SCHEMA), time="ts").identity == Identity(IdentityKind.NONE)
+    assert stream("fares", delta("fares", schema=SCHEMA), time="ts").stream.identity == Identity(IdentityKind.NONE)
 
 
 def test_each_problem_is_told_where_it_stands() -> None:

@@ -111,7 +111,7 @@ IN_PYTHON: dict[str, Callable[[dict[str, Any]], QueryNetwork]] = {
     "llm_requests/network": lambda script: script["usage"](),
     "network_monitor": lambda script: script["monitor"](script["packets"]()),
     "packets_json": lambda script: script["monitor"](script["records"]()),
-    "stocks": lambda script: script["large_spreads"](example("stocks").streams[0]),
+    "stocks": lambda script: script["large_spreads"](example("stocks").rows("trades")),
     "taxi_fares/network": lambda script: script["fares"](),
 }
 """By document, its network of the script that has its name, or another."""

@@ -4,9 +4,10 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.document.document import network_to_document, parse_network
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.join_condition import EqualColumns, JoinKey, inner_product, overlap, pairs_where
 
 HOME = "/flows"
@@ -146,7 +147,7 @@ def test_operators_before_and_after_joins_nested_aggregates_and_several_joins() 
 
 def test_operators_on_both_ways_have_names_of_their_own() -> None:
     taken = stream("flows_filter_1", folder(f"{HOME}/taken", "json", schema=SCHEMAS["flows"]), time="ts")
-    joined: Stream = FLOWS.filter("port > 3").join(taken, on="port", within="1 s", name="flows_filter_2")
+    joined: Rows = FLOWS.filter("port > 3").join(taken, on="port", within="1 s", name="flows_filter_2")
     known = network(joined.filter("flows_port > 4").query("q"), FLOWS.filter("port > 5").query("r"))
     assert _again(known) == known
 

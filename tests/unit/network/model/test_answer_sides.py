@@ -10,19 +10,20 @@ from streamshed.dashboard.explained_join import joined_lines
 from streamshed.errors import InvalidDocumentError, InvalidNetworkError
 from streamshed.network.document.document import network_to_document, parse_network
 from streamshed.network.model.answer_side import side_aggregates, side_time
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import network
-from streamshed.network.model.node import Node
 from streamshed.network.model.query import AnswerMode
 from streamshed.network.model.render import snapshot, to_mermaid, to_text
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
+from streamshed.network.model.stream import Stream
 from streamshed.planning.load.join_outlook import join_outlooks
 from streamshed.statistics.network_statistics import NetworkStatistics, OperatorStatistics, StreamStatistics
 
 
-def _stream(name: str, *, clock: str | None = None) -> Stream:
+def _stream(name: str, *, clock: str | None = None) -> Rows:
     source = folder(f"/in/{name}", "json", schema="ts timestamp, host string, n bigint")
     return stream(name, source, time="ts", clock=clock)
 
@@ -31,7 +32,7 @@ FLOWS, ALERTS = _stream("flows"), _stream("alerts")
 BUSY = FLOWS.window("1 minute", every="10 s").by("host").agg(n="count(*)", total="sum(n)")
 
 
-def _joined(side: Node, other: Node = ALERTS, **settings: object) -> Stream:
+def _joined(side: Rows, other: Rows = ALERTS, **settings: object) -> Rows:
     return side.join(other, on="host", within=("30 s", "5 s"), name="pairs", **settings)  # type: ignore[arg-type]
 
 
@@ -48,13 +49,13 @@ def test_a_result_has_all_columns_of_an_answer_and_its_time_is_the_start_of_the_
         *("alerts_ts", "alerts_host", "alerts_n"),
     ]
     assert joined.columns["flows_window_start"] == "timestamp"
-    assert side_time(_source(joined).left) == "window_start"
-    assert side_time(_source(joined).right) == "ts"
+    assert side_time(_source(joined.stream).left) == "window_start"
+    assert side_time(_source(joined.stream).right) == "ts"
 
 
 def test_answers_of_answers_are_a_side_as_well() -> None:
     largest = BUSY.window("5 minutes").by("host").agg(most="max(total)")
-    assert [str(one.over) for one in side_aggregates(largest)] == ["1 minute every 10 seconds", "5 minutes"]
+    assert [str(one.over) for one in side_aggregates(largest.node)] == ["1 minute every 10 seconds", "5 minutes"]
     assert "flows_most" in _joined(largest).columns
 
 
@@ -73,13 +74,13 @@ def test_windows_and_names_of_answers_are_part_of_what_is_asked() -> None:
     ]
     definitions = {_joined(side).query("q").definition for side in (BUSY, *others)}
     assert len(definitions) == 5
-    assert len({_source(_joined(side)).definition for side in (BUSY, *others)}) == 5
+    assert len({_source(_joined(side).stream).definition for side in (BUSY, *others)}) == 5
     again = FLOWS.window("60 s", every="10 s").by("HOST").agg(n="COUNT(1)", total="sum( n )")
     assert _joined(again).query("q").definition == _joined(BUSY).query("q").definition
 
 
 def test_what_tasks_are_told_has_the_columns_of_answers() -> None:
-    join = _source(_joined(BUSY.filter("n > 3"), weight="flows_total"))
+    join = _source(_joined(BUSY.filter("n > 3"), weight="flows_total").stream)
     told = pickle.loads(pickle.dumps(join_for_tasks(join)))
     for kept in ("columns", "condition", "left_microseconds", "right_microseconds", "prefixes", "time", "shedding"):
         assert getattr(told, kept) == getattr(join, kept)
@@ -106,7 +107,7 @@ def test_what_tasks_are_told_has_the_columns_of_answers() -> None:
         ),
     ],
 )
-def test_answers_that_cannot_be_joined_are_refused(side: Node, message: str) -> None:
+def test_answers_that_cannot_be_joined_are_refused(side: Rows, message: str) -> None:
     with pytest.raises(InvalidNetworkError, match=message):
         side.join(ALERTS, on="host", within="30 s", name="others")
 
@@ -151,7 +152,7 @@ def test_what_answers_bring_to_a_join_is_told_before_it_runs() -> None:
     assert found.comparisons_per_second == 10 * 300 * (30 + 5)
     assert found.state_rows == 10 * (30 + 60) + 300 * (5 + 60)
     assert any(line.endswith("1 minute behind, as windows close") for line in joined_lines(found))
-    measured = {BUSY.address: OperatorStatistics(selectivity=0.5)}
+    measured = {BUSY.node.address: OperatorStatistics(selectivity=0.5)}
     known = NetworkStatistics(streams=rates, operators=measured)
     (found,) = join_outlooks(network(_joined(BUSY).query("pairs")), known)
     assert found.left_rows_per_second == 150.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 
 TICKS = stream("ticks", rate(10), time="timestamp")
 

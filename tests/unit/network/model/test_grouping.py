@@ -1,6 +1,7 @@
 import pytest
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.grouping import Aggregate
 from streamshed.network.terms.window import WindowSpecification
 from tests.unit.network.examples import FakeFrame, packets
 
@@ -16,13 +17,14 @@ def test_keys_are_columns_and_named_expressions_in_order() -> None:
     grouped = packets().window("1 minute").by("proto", port_class="src_port div 1000").by("src_host")
     assert [key.name for key in grouped.keys] == ["proto", "port_class", "src_host"]
     aggregate = grouped.agg(n="count(*)", bytes="sum(SIZE)")
-    assert aggregate.used_columns == {"proto", "src_port", "src_host", "size"}
+    assert isinstance(aggregate.node, Aggregate)
+    assert aggregate.node.used_columns == {"proto", "src_port", "src_host", "size"}
     assert str(aggregate) == "n = count(*), bytes = sum(SIZE) over 1 minute by proto, port_class, src_host"
 
 
 def test_a_column_with_a_strange_name_can_be_a_key() -> None:
     named = packets().map(**{"a b`c": "size"})
-    (key,) = named.window("1 minute").by("a b`c").agg(n="count(*)").keys
+    (key,) = named.window("1 minute").by("a b`c").keys
     assert key.expression.columns == {"a b`c"}
 
 
@@ -33,7 +35,7 @@ def test_equal_aggregates_are_one() -> None:
     assert len({one, other}) == 1
     assert one != packets().window("1 minute").by("proto").agg(m="count(*)")
     assert one != packets().window("1 minute").agg(n="count(*)")
-    assert one != "count(*)"
+    assert one.node != "count(*)"
 
 
 def test_all_problems_of_aggregates_are_told() -> None:

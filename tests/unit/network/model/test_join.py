@@ -6,12 +6,13 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.joins.choose.policies import JOIN_POLICIES
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import network
-from streamshed.network.model.node import Node
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder, rate
-from streamshed.network.model.stream import Stream, stream
+from streamshed.network.model.stream import Stream
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
 from streamshed.network.terms.join_shedding import DEFAULT_JOIN_POLICY_NAME, JOIN_POLICY_NAMES
 from tests.unit.network.examples import FakeFrame
@@ -19,7 +20,7 @@ from tests.unit.network.examples import FakeFrame
 _SECOND = 1_000_000
 
 
-def _stream(name: str, schema: str, *, watermark: str | None = None, clock: str | None = None) -> Stream:
+def _stream(name: str, schema: str, *, watermark: str | None = None, clock: str | None = None) -> Rows:
     return stream(name, folder(f"data/{name}", "json", schema=schema), time="ts", watermark=watermark, clock=clock)
 
 
@@ -34,7 +35,7 @@ def _source(joined: Stream) -> JoinSource:
 
 def test_a_joined_stream_has_the_later_time_and_the_columns_of_both_sides() -> None:
     joined = FLOWS.join(ALERTS, on={"src": "host"}, within=("30 s", "10 s"))
-    assert joined.name == "flows_alerts"
+    assert joined.stream.name == "flows_alerts"
     assert dict(joined.columns) == {
         "time": "timestamp",
         "flows_ts": "timestamp",
@@ -46,9 +47,9 @@ def test_a_joined_stream_has_the_later_time_and_the_columns_of_both_sides() -> N
         "alerts_port": "bigint",
         "alerts_tags": "array<string>",
     }
-    assert joined.time == "time"
-    assert joined.watermark_microseconds == 5 * _SECOND
-    source = _source(joined)
+    assert joined.stream.time == "time"
+    assert joined.stream.watermark_microseconds == 5 * _SECOND
+    source = _source(joined.stream)
     assert (source.left_microseconds, source.right_microseconds) == (30 * _SECOND, 10 * _SECOND)
     assert source.basic_microseconds == 30 * _SECOND // 20
 
@@ -74,7 +75,7 @@ def test_equal_joins_are_one_stream_and_others_are_not() -> None:
         FLOWS.join(ALERTS, on={"src": "host", "port": "port"}, within="30 s"),
     ],
 )
-def test_what_is_joined_is_part_of_what_a_query_asks(changed: Stream) -> None:
+def test_what_is_joined_is_part_of_what_a_query_asks(changed: Rows) -> None:
     joined = FLOWS.join(ALERTS, on={"src": "host"}, within="30 s")
     assert joined.query("pairs").definition_id != changed.query("pairs").definition_id
 
@@ -94,13 +95,13 @@ def test_the_sides_of_a_join_belong_to_its_time_domain_and_are_not_asked_for() -
     assert [one.name for one in domain.streams] == ["alerts", "flows", "flows_alerts"]
     assert [one.name for one in domain.sources] == ["alerts", "flows"]
     assert [one.name for one in domain.joined] == ["flows_alerts"]
-    assert found.nodes.index(busy) < found.nodes.index(joined)
-    assert busy not in found.row_nodes
+    assert found.nodes.index(busy.node) < found.nodes.index(joined.node)
+    assert busy.node not in found.row_nodes
 
 
 def test_the_policies_are_those_that_there_are() -> None:
     assert tuple(policy.name for policy in JOIN_POLICIES) == JOIN_POLICY_NAMES
-    assert FLOWS.join(ALERTS, on="port", within="1 s").source.shedding.policy == DEFAULT_JOIN_POLICY_NAME  # type: ignore[union-attr]
+    assert FLOWS.join(ALERTS, on="port", within="1 s").stream.source.shedding.policy == DEFAULT_JOIN_POLICY_NAME  # type: ignore[union-attr]
 
 
 def _same(left: object, _right: object) -> object:
@@ -172,7 +173,7 @@ def test_a_stream_is_joined_with_itself_under_names_that_differ() -> None:
         (_stream("remote", "ts timestamp, port int", clock="other"), 'the clocks "time" and "other"'),
     ],
 )
-def test_what_cannot_be_a_side_is_refused(other: Node, message: str) -> None:
+def test_what_cannot_be_a_side_is_refused(other: Rows, message: str) -> None:
     with pytest.raises(InvalidNetworkError, match=message):
         FLOWS.join(other, on="port", within="30 s")
 
@@ -199,7 +200,7 @@ def test_what_queries_of_a_join_cannot_ask_is_refused() -> None:
 
 def test_a_function_of_pairs_is_known_by_its_name() -> None:
     joined = FLOWS.join(ALERTS, on=pairs_where(_same), within="30 s")
-    assert str(joined.source) == f"flows join alerts on {__name__}:_same within 30 seconds"
+    assert str(joined.stream.source) == f"flows join alerts on {__name__}:_same within 30 seconds"
 
 
 def test_what_tasks_are_told_of_a_join_holds_no_dataframe() -> None:
@@ -210,7 +211,9 @@ def test_what_tasks_are_told_of_a_join_holds_no_dataframe() -> None:
     frame = Unsendable([("ts", "timestamp"), ("host", "string"), ("port", "int")])
     calls, alerts = (stream(name, frame, time="ts") for name in ("calls", "alerts"))
     busy = calls.map(where="upper(host)").filter("port > 3")
-    join = _source(busy.join(alerts, on={"where": "HOST"}, within=("2 s", "1 s"), weight="calls_port", time="at"))
+    join = _source(
+        busy.join(alerts, on={"where": "HOST"}, within=("2 s", "1 s"), weight="calls_port", time="at").stream
+    )
     told = pickle.loads(pickle.dumps(join_for_tasks(join)))
     for kept in ("columns", "condition", "left_microseconds", "right_microseconds", "prefixes", "time", "shedding"):
         assert getattr(told, kept) == getattr(join, kept)

@@ -5,24 +5,26 @@ from typing import Any
 import pytest
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.kafka_source import kafka
-from streamshed.network.model.stream import Stream, parse_json, stream
+from streamshed.network.model.rows import Rows
+from streamshed.network.terms.parsing import parse_json
 
 SERVERS = "127.0.0.1:9092"
 
 
-def over(topics: str = "packets", schema: str = "ts timestamp, size int", **settings: Any) -> Stream:
+def over(topics: str = "packets", schema: str = "ts timestamp, size int", **settings: Any) -> Rows:
     return stream("packets", kafka(topics, SERVERS, **settings), time="ts", parse=parse_json("value", schema))
 
 
 def test_records_are_told_apart_by_their_place() -> None:
-    assert over().identity == Identity(IdentityKind.COLUMNS, ("topic", "partition", "offset"))
-    assert over(prefix="k_").identity.columns == ("k_topic", "k_partition", "k_offset")
+    assert over().stream.identity == Identity(IdentityKind.COLUMNS, ("topic", "partition", "offset"))
+    assert over(prefix="k_").stream.identity.columns == ("k_topic", "k_partition", "k_offset")
 
 
 def test_they_can_be_shed_before_their_text_is_parsed() -> None:
-    assert over().is_identified_before_parsing
+    assert over().stream.is_identified_before_parsing
 
 
 def test_columns_are_those_of_the_broker_and_what_records_say() -> None:

@@ -15,10 +15,10 @@ def test_a_join_adds_all_columns_but_the_key() -> None:
 
 
 def test_a_join_adds_the_columns_asked_for_as_declared() -> None:
-    node = packets().lookup(hosts(), on={"SRC_HOST": "Host"}, columns=["Subnet"])
+    node = packets().lookup(hosts(), on={"SRC_HOST": "Host"}, columns=["Subnet"]).node
     assert isinstance(node, Lookup)
     assert (node.on, node.columns_added) == ((("src_host", "host"),), ("subnet",))
-    assert node == packets().lookup(hosts(), on={"src_host": "host"}, columns=["subnet"])
+    assert node == packets().lookup(hosts(), on={"src_host": "host"}, columns=["subnet"]).node
 
 
 def test_a_key_of_the_same_name_is_written_once() -> None:

@@ -6,11 +6,11 @@ import pytest
 
 from streamshed.errors import InvalidDocumentError, InvalidNetworkError, UnsheddableQueryError
 from streamshed.network.document.document import network_to_document, parse_network
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.foundation import Foundation, chains
-from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.network import network
+from streamshed.network.model.rows import Answers, Rows
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.tree.scalability import check_scalable
@@ -18,11 +18,11 @@ from streamshed.planning.tree.scalability import check_scalable
 SECOND = 1_000_000
 
 
-def ticks() -> Stream:
+def ticks() -> Rows:
     return stream("ticks", rate(10), time="timestamp")
 
 
-def sums() -> Aggregate:
+def sums() -> Answers:
     return ticks().window("10 s").by(odd="value % 2").agg(total="sum(value)", n="count(*)")
 
 
@@ -70,7 +70,7 @@ def test_what_is_asked_of_the_stream_is_the_first_aggregate() -> None:
     plain = sums().query("sums")
     whole = network(plain, nested.query("exactly", mode="exact"), nested.query("some", mode="subset", max_gap=3))
     foundation = whole.foundation
-    assert [query.node for query in foundation.queries] == [sums(), sums(), sums()]
+    assert [query.node for query in foundation.queries] == [sums().node] * 3
     assert len({query.definition_id for query in foundation.queries}) == 2
     assert {query.gap_windows for query in foundation.queries} == {0}
     assert foundation.foundation.queries == foundation.queries

@@ -4,21 +4,23 @@ from types import ModuleType
 import pytest
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.network import QueryNetwork, TimeDomain, network
 from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import Stream, stream
+from streamshed.network.model.stream import Stream
 from streamshed.network.sql.sql_syntax import read_sql
 from tests.unit.network.examples import HOSTS_FRAME, PACKET_COLUMNS, FakeFrame, hosts, packets
 
 
-def count(node: Node, name: str) -> Query:
+def count(node: Rows, name: str) -> Query:
     return node.window("1 minute").agg(n="count(*)").query(name)
 
 
-def ticks(name: str, clock: str = "time") -> Stream:
+def ticks(name: str, clock: str = "time") -> Rows:
     return stream(name, rate(1), time="timestamp", clock=clock)
 
 
@@ -57,7 +59,7 @@ def test_streams_and_relations_are_sorted_by_name() -> None:
 def test_streams_of_one_clock_are_one_domain() -> None:
     a, b, c = ticks("a"), ticks("b", clock="blocks"), ticks("c")
     domains = network(count(c, "c"), count(b, "b"), count(a, "a")).time_domains
-    assert domains == (TimeDomain("blocks", (b,)), TimeDomain("time", (a, c)))
+    assert domains == (TimeDomain("blocks", (b.stream,)), TimeDomain("time", (a.stream, c.stream)))
 
 
 def test_queries_are_found_by_name() -> None:
@@ -99,7 +101,7 @@ def test_all_that_is_wrong_is_told() -> None:
 def test_a_network_needs_queries() -> None:
     with pytest.raises(InvalidNetworkError, match="a network needs at least one query"):
         network()
-    with pytest.raises(InvalidNetworkError, match=r'got Filter: filter proto = 6 \(is .query\("name"\) missing'):
+    with pytest.raises(InvalidNetworkError, match=r'got Rows: filter proto = 6 \(is .query\("name"\) missing'):
         network(packets().filter("proto = 6"))  # type: ignore[arg-type]
     with pytest.raises(InvalidNetworkError, match="joins must be True or False, got 1"):
         QueryNetwork((count(packets(), "a"),), joins=1)  # type: ignore[arg-type]

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.operators import MOST_OPERATORS, Filter, Map
 from streamshed.network.model.relation import relation
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from tests.unit.network.examples import PACKET_COLUMNS, FakeFrame, hosts, packets
 
 
@@ -34,12 +34,12 @@ def test_the_path_leads_from_the_stream_to_the_node() -> None:
     source = packets()
     tcp = source.filter("proto = 6")
     web = tcp.filter("dest_port = 80")
-    assert web.path == (source, tcp, web)
-    assert web.stream is source
+    assert web.node.path == (source.node, tcp.node, web.node)
+    assert web.stream is source.stream
 
 
 def test_columns_take_their_declared_spelling() -> None:
-    node = packets().filter("SIZE > 3 and Flags.syn")
+    node = packets().filter("SIZE > 3 and Flags.syn").node
     assert isinstance(node, Filter)
     assert node.predicate.columns == {"size", "flags"}
 
@@ -58,8 +58,8 @@ def test_without_a_near_miss_the_columns_are_listed() -> None:
 
 
 def test_a_function_without_parentheses_is_no_column_unless_there_is_one() -> None:
-    plain = packets().filter("src_host = user")
-    with_user = packets(frame=FakeFrame([*PACKET_COLUMNS, ("User", "string")])).filter("src_host = user")
+    plain = packets().filter("src_host = user").node
+    with_user = packets(frame=FakeFrame([*PACKET_COLUMNS, ("User", "string")])).filter("src_host = user").node
     assert isinstance(plain, Filter)
     assert isinstance(with_user, Filter)
     assert plain.predicate.columns == {"src_host"}
@@ -123,7 +123,7 @@ def test_functions_that_cannot_be_applied(settings: dict[str, object], problem: 
 
 
 def test_nodes_survive_pickling() -> None:
-    node = stream("ticks", rate(1), time="timestamp").filter("value > 1").map(a="value")
+    node = stream("ticks", rate(1), time="timestamp").filter("value > 1").map(a="value").node
     hash(node)
     again = pickle.loads(pickle.dumps(node))
     assert again == node
@@ -132,7 +132,7 @@ def test_nodes_survive_pickling() -> None:
 
 
 def test_nodes_differ_from_other_things() -> None:
-    assert packets() != "packets"
+    assert packets().node != "packets"
     assert packets() != packets().filter("true")
 
 

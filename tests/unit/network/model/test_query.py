@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.model.grouping import Aggregate, Windowed
-from streamshed.network.model.node import Node
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import AnswerMode, Query
+from streamshed.network.model.rows import Answers, Rows, Windowed
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.terms.gap import GapsBy, GapTolerance
 from streamshed.network.terms.goal import ErrorGoal, error_goal
 from tests.unit.network.examples import HOST_COLUMNS, PACKET_COLUMNS, FakeFrame, hosts, packets
@@ -39,7 +38,7 @@ def pinned_queries() -> list[Query]:
 PINNED_IDS = [1996050145265013205, 6332780874400662918, 5496674461387906348, 8737598487232764615]
 
 
-def count(node: Node, name: str = "n") -> Aggregate:
+def count(node: Rows, name: str = "n") -> Answers:
     return node.window("1 minute").agg(**{name: "count(*)"})
 
 
@@ -86,7 +85,7 @@ def test_ids_fit_a_signed_long() -> None:
         ),
     ],
 )
-def test_equal_definitions_have_equal_ids(one: Callable[[Node], Query], other: Callable[[Node], Query]) -> None:
+def test_equal_definitions_have_equal_ids(one: Callable[[Rows], Query], other: Callable[[Rows], Query]) -> None:
     assert one(packets()).definition_id == other(packets()).definition_id
 
 
@@ -145,8 +144,8 @@ def test_the_type_of_a_column_that_is_used_changes_ids() -> None:
 def test_a_query_asks_for_answers_or_rows() -> None:
     tcp = packets().filter("proto = 6")
     answers, rows = count(tcp).query("answers"), tcp.query("rows")
-    assert (answers.aggregate, answers.rows, answers.stream) == (count(tcp), tcp, packets())
-    assert (rows.aggregate, rows.rows) == (None, tcp)
+    assert (answers.aggregate, answers.rows, answers.stream) == (count(tcp).node, tcp.node, packets().stream)
+    assert (rows.aggregate, rows.rows) == (None, tcp.node)
 
 
 def test_modes_are_given_by_name() -> None:
@@ -196,7 +195,7 @@ def test_goals_are_for_approximate_aggregates() -> None:
     with pytest.raises(InvalidNetworkError, match="max_error is for approximate answers, but its mode is exact"):
         packets().window("1 minute").agg(n="count(*)").query("a", mode="exact", max_error=0.02)
     with pytest.raises(InvalidNetworkError, match="max_error is for aggregates"):
-        Query("a", packets(), max_error=ErrorGoal(0.02))
+        Query("a", packets().node, max_error=ErrorGoal(0.02))
 
 
 def test_a_gap_is_a_number_of_windows_or_a_time() -> None:
@@ -227,7 +226,7 @@ def test_gaps_are_for_windows_of_subset_queries() -> None:
     with pytest.raises(InvalidNetworkError, match="max_gap is for queries in mode subset, but its mode is approximate"):
         packets().window("1 minute").agg(n="count(*)").query("a", max_gap=5)
     with pytest.raises(InvalidNetworkError, match="max_gap is for aggregates, but it asks for the rows themselves"):
-        Query("a", packets(), mode=AnswerMode.SUBSET, max_gap=GapTolerance(windows=5))
+        Query("a", packets().node, mode=AnswerMode.SUBSET, max_gap=GapTolerance(windows=5))
     numbered = stream("packets", rate(1), number="value").window(100).agg(n="count(*)")
     with pytest.raises(InvalidNetworkError, match="its windows lie along numbers: max_gap is a number of windows"):
         numbered.query("a", mode="subset", max_gap="10 minutes")

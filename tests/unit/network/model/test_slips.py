@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.relation import relation
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.network.terms.parsing import parse_json
 from tests.unit.network.examples import PACKETS_FRAME, hosts, packets
 

@@ -1,9 +1,9 @@
 import pytest
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.sources import folder, rate
-from streamshed.network.model.stream import stream
 from streamshed.network.terms.parsing import parse_csv, parse_json
 from tests.unit.network.examples import PACKET_COLUMNS, FakeFrame, packets
 
@@ -20,16 +20,16 @@ def test_the_columns_are_those_of_the_source() -> None:
 def test_text_gives_way_to_what_is_parsed_out_of_it() -> None:
     logs = stream("logs", BROKER_FRAME, time="ts", parse=PACKET_JSON)
     assert list(logs.columns) == ["key", "topic", "partition", "offset", "ts", "size"]
-    assert [column.name for column in logs.schema] == ["key", "value", "topic", "partition", "offset"]
+    assert [column.name for column in logs.stream.schema] == ["key", "value", "topic", "partition", "offset"]
 
 
 def test_the_declared_spelling_of_the_time_wins() -> None:
-    assert stream("p", FakeFrame([("Ts", "timestamp")]), time="TS").time == "Ts"
+    assert stream("p", FakeFrame([("Ts", "timestamp")]), time="TS").stream.time == "Ts"
 
 
 def test_durations_become_microseconds() -> None:
     ticks = stream("ticks", rate(1), time="timestamp", watermark="2 s", idle_after="1 minute")
-    assert (ticks.watermark_microseconds, ticks.idle_after_microseconds) == (2_000_000, 60_000_000)
+    assert (ticks.stream.watermark_microseconds, ticks.stream.idle_after_microseconds) == (2_000_000, 60_000_000)
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_durations_become_microseconds() -> None:
     ],
 )
 def test_rows_are_told_apart_by_what_the_source_offers(source: object, expected: Identity) -> None:
-    assert stream("s", source, time="timestamp").identity == expected
+    assert stream("s", source, time="timestamp").stream.identity == expected
 
 
 def test_an_identity_can_be_declared() -> None:
-    assert stream("t", rate(1), time="timestamp", identity="none").identity == Identity(IdentityKind.NONE)
-    declared = stream("p", BROKER_FRAME, time="ts", parse=PACKET_JSON, identity=["value", "size"]).identity
+    assert stream("t", rate(1), time="timestamp", identity="none").stream.identity == Identity(IdentityKind.NONE)
+    declared = stream("p", BROKER_FRAME, time="ts", parse=PACKET_JSON, identity=["value", "size"]).stream.identity
     assert declared == Identity(IdentityKind.COLUMNS, ("value", "size"))
 
 

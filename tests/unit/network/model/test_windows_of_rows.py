@@ -9,10 +9,11 @@ import pytest
 from streamshed.dashboard.explained_network import explain_network
 from streamshed.errors import InvalidDocumentError, InvalidNetworkError
 from streamshed.network.document.document import network_to_document, parse_network
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import AnswerMode
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder, rate
-from streamshed.network.model.stream import Stream, stream
 from streamshed.planning.tree.scalability import protected_streams
 from streamshed.planning.window_drop.track.droppable import droppable_queries
 
@@ -31,7 +32,7 @@ queries:
 """
 
 
-def _flows() -> Stream:
+def _flows() -> Rows:
     source = folder("flows", "parquet", schema="at timestamp, host string, bytes bigint")
     return stream("flows", source, time="at", watermark="10 seconds")
 
@@ -63,7 +64,7 @@ def test_they_are_exact_whatever_the_load() -> None:
     assert "never shed: its windows hold so many rows" in str(told)
 
 
-_WINDOWED: list[tuple[Callable[[Stream], object], str]] = [
+_WINDOWED: list[tuple[Callable[[Rows], object], str]] = [
     (lambda flows: flows.window("100 rows", "1 minute"), 'expected a number of rows such as "10 rows"'),
     (lambda flows: flows.window("1 minute", "10 rows"), 'unknown unit "rows"'),
     (lambda flows: flows.window("100 rows", offset="5 rows"), "they have no offset"),
@@ -85,7 +86,7 @@ _WINDOWED: list[tuple[Callable[[Stream], object], str]] = [
 
 
 @pytest.mark.parametrize(("make", "problem"), _WINDOWED)
-def test_what_cannot_be_is_refused(make: Callable[[Stream], object], problem: str) -> None:
+def test_what_cannot_be_is_refused(make: Callable[[Rows], object], problem: str) -> None:
     with pytest.raises(InvalidNetworkError, match=problem):
         make(_flows())
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from streamshed.errors import InvalidNetworkError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.network.sql.expression import parse_expression
 from streamshed.network.sql.literals import unfit_literals
 

@@ -12,7 +12,7 @@ from tests.unit.network.examples import HOSTS_FRAME, PACKETS_FRAME
 
 PACKETS = ss.stream("packets", PACKETS_FRAME, time="ts", watermark="1 second")
 HOSTS = ss.relation("hosts", HOSTS_FRAME)
-SOURCES: dict[str, ss.Stream | Relation] = {"packets": PACKETS, "hosts": HOSTS}
+SOURCES: dict[str, ss.Rows | Relation] = {"packets": PACKETS, "hosts": HOSTS}
 COUNT = "SELECT count(*) AS n FROM packets GROUP BY window(ts, '1 minute')"
 
 
@@ -47,9 +47,8 @@ def test_a_key_of_a_relation_is_the_column_that_it_is_equal_to() -> None:
     GROUP BY window(ts, '1 minute'), hosts.host
     """
     assert query(sql).rows.columns.keys() >= {"subnet"}
-    assert query(sql).aggregate == PACKETS.lookup(HOSTS, on={"src_host": "host"}).window("1 minute").by(
-        source="src_host"
-    ).agg(n="count(*)")
+    expected = PACKETS.lookup(HOSTS, on={"src_host": "host"}).window("1 minute").by(source="src_host")
+    assert query(sql).aggregate == expected.agg(n="count(*)").node
 
 
 @pytest.mark.parametrize(

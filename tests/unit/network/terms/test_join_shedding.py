@@ -6,10 +6,12 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.joins.choose.policies import JOIN_POLICIES, SAMPLING
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.render import snapshot, to_text
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
+from streamshed.network.model.stream import Stream
 from streamshed.network.terms.join_condition import overlap
 from streamshed.network.terms.join_shedding import (
     DEFAULT_JOIN_POLICY_NAME,
@@ -26,7 +28,7 @@ FLOWS, ALERTS = (
 )
 
 
-def _joined(on: object = "host", **settings: object) -> Stream:
+def _joined(on: object = "host", **settings: object) -> Rows:
     return FLOWS.join(ALERTS, on=on, within="30 s", **settings)  # type: ignore[arg-type]
 
 
@@ -39,12 +41,12 @@ def test_the_registry_is_that_of_the_policies() -> None:
     assert tuple(policy.name for policy in JOIN_POLICIES) == JOIN_POLICY_NAMES
     assert DEFAULT_JOIN_POLICY_NAME in JOIN_POLICY_NAMES
     assert DEFAULT_SAMPLING == SAMPLING
-    assert _shedding(_joined()) == JoinShedding(DEFAULT_JOIN_POLICY_NAME, JoinMode.SUBSET, None, None, SAMPLING)
+    assert _shedding(_joined().stream) == JoinShedding(DEFAULT_JOIN_POLICY_NAME, JoinMode.SUBSET, None, None, SAMPLING)
 
 
 def test_all_that_is_said_of_shedding_is_kept() -> None:
     said = _joined(policy="direction", weight="FLOWS_SEVERITY + alerts_severity", memory="512 MB", sampling=0.5)
-    shedding = _shedding(said)
+    shedding = _shedding(said.stream)
     assert (shedding.policy, shedding.mode, shedding.memory_bytes, shedding.sampling) == (
         "direction",
         JoinMode.SUBSET,
@@ -54,7 +56,7 @@ def test_all_that_is_said_of_shedding_is_kept() -> None:
     assert shedding.weight is not None
     assert shedding.weight.columns == {"flows_severity", "alerts_severity"}
     assert pickle.loads(pickle.dumps(said)) == said
-    assert _shedding(_joined(mode="exact")).mode is JoinMode.EXACT
+    assert _shedding(_joined(mode="exact").stream).mode is JoinMode.EXACT
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ import pytest
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError
 from streamshed.network.document.document import network_to_document, parse_network
 from streamshed.network.document.validation import validate_document
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.windowing_attribute import StoredColumn, windowing_attribute
 from tests.unit.network.examples import FakeFrame
 
@@ -19,7 +20,7 @@ COLUMNS = {"Ms": "bigint", "ts": "timestamp", "a b": "timestamp", "day": "string
 FRAME = FakeFrame(list(COLUMNS.items()))
 
 
-def timed(time: str, frame: FakeFrame = FRAME) -> Stream:
+def timed(time: str, frame: FakeFrame = FRAME) -> Rows:
     return stream("events", frame, time=time)
 
 
@@ -39,16 +40,20 @@ def timed(time: str, frame: FakeFrame = FRAME) -> Stream:
 )
 def test_a_time_is_a_column_or_an_expression(time: str, text: str, used: set[str], stored: StoredColumn | None) -> None:
     events = timed(time)
-    assert (events.time, set(events.columns_needed(frozenset())), events.attribute.stored) == (text, used, stored)
+    assert (events.stream.time, set(events.node.columns_needed(frozenset())), events.stream.attribute.stored) == (
+        text,
+        used,
+        stored,
+    )
 
 
 def test_what_is_spelled_otherwise_is_the_same_time() -> None:
     one, other = timed("to_timestamp(DAY,'yyyy-MM-dd')"), timed("To_Timestamp(day, 'yyyy-MM-dd')")
     assert one == other
-    assert one.definition(frozenset()) == other.definition(frozenset())
+    assert one.node.definition(frozenset()) == other.node.definition(frozenset())
     minutes = timed("to_timestamp(day, 'yyyy-mm-dd')")
     assert minutes != one
-    assert minutes.definition(frozenset()) != one.definition(frozenset())
+    assert minutes.node.definition(frozenset()) != one.node.definition(frozenset())
 
 
 @pytest.mark.parametrize(
@@ -74,7 +79,7 @@ def test_what_is_no_time_is_refused(time: str, problem: str) -> None:
 
 def test_a_column_is_taken_for_itself_though_its_name_is_an_expression() -> None:
     frame = FakeFrame([("timestamp_millis(ms)", "timestamp"), ("ms", "bigint")])
-    assert timed("timestamp_millis(ms)", frame).attribute.column == "timestamp_millis(ms)"
+    assert timed("timestamp_millis(ms)", frame).stream.attribute.column == "timestamp_millis(ms)"
 
 
 def test_numbers_are_a_column() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import streamshed as ss
 from streamshed.network.document.validation import validate_document
-from streamshed.network.model.node import Node
+from streamshed.network.model.rows import Rows
 from tests.unit.network.examples import packets
 
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
@@ -46,7 +46,7 @@ def test_a_keyword_of_which_nothing_comes_to_mind_is_named() -> None:
 
 
 def test_signatures_are_as_they_are_written() -> None:
-    assert list(inspect.signature(Node.window).parameters) == ["self", "size", "every", "offset"]
+    assert list(inspect.signature(Rows.window).parameters) == ["self", "size", "every", "offset"]
     assert inspect.signature(ss.stream).parameters["time"].kind is inspect.Parameter.KEYWORD_ONLY
 
 

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from streamshed.errors import InvalidDocumentError, InvalidNetworkError
 from streamshed.network.document.document import network_to_document, parse_network
-from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder, rate
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.network.words.numbering import LARGEST_NUMBER
 
 SOURCE = folder("/in", "json", schema="n bigint, word string, ts timestamp")
 
 
-def trades(name: str = "trades", **settings: object) -> Stream:
+def trades(name: str = "trades", **settings: object) -> Rows:
     return stream(name, SOURCE, number="n", **settings)  # type: ignore[arg-type]
 
 
 def test_lengths_are_numbers() -> None:
     one = trades(watermark=10)
-    assert one.is_numbered
-    assert one.windowing == "number n, watermark 10"
-    window = one.window(1000, every=100, offset=5).agg(n="count(*)").over
+    assert one.stream.is_numbered
+    assert one.stream.windowing == "number n, watermark 10"
+    window = one.window(1000, every=100, offset=5).window
     assert window == WindowSpecification(1_000_000, 100_000, 5_000, is_numbered=True)
     assert str(window) == "1000 every 100 offset 5"
 
@@ -70,13 +72,15 @@ def test_windows_that_cannot_be(size: object, every: object, problem: str) -> No
 
 
 def test_windows_in_time_need_a_time() -> None:
+    counted = trades().window(1).agg(n="count(*)").query("counted").aggregate
+    assert counted is not None
     with pytest.raises(InvalidNetworkError, match="windows lie along numbers if, and only if, its stream has them"):
-        Aggregate(trades(), WindowSpecification(10, 10), (), trades().window(1).agg(n="count(*)").aggregates)
+        replace(counted, over=WindowSpecification(10, 10))
 
 
 def test_numbers_of_different_streams_have_nothing_in_common() -> None:
     one, other = trades("one"), trades("other")
-    both = network(*(s.window(10).agg(n="count(*)").query(s.name) for s in (one, other)))
+    both = network(*(s.window(10).agg(n="count(*)").query(s.stream.name) for s in (one, other)))
     assert [domain.clock for domain in both.time_domains] == ["one", "other"]
     assert all(domain.is_numbered for domain in both.time_domains)
 

@@ -32,7 +32,7 @@ def test_only_queries_that_tolerate_gaps_are() -> None:
 @pytest.mark.parametrize(("other", "batches"), [({"mode": "exact"}, []), ({"mode": "subset", "max_gap": 3}, [3, 3])])
 def test_queries_that_ask_the_same_miss_the_same(other: dict[str, str | int], batches: list[int]) -> None:
     windows = rows_of("packets").window("1 minute").agg(n="count(*)")
-    twin = Query("twin", windows, **other)  # type: ignore[arg-type]
+    twin = Query("twin", windows.node, **other)  # type: ignore[arg-type]
     found = droppable(windows.query("one", mode="subset", max_gap=9), twin)
     assert [one.gap_windows for one in found.values()] == batches
 

@@ -43,7 +43,7 @@ LARGEST = user_aggregate(Largest, columns=["value"], returns="double")
 def held(asked: Query, *, event_seconds_per_second: float = 1.0) -> float:
     known = NetworkStatistics(
         streams={"packets": StreamStatistics(rows_per_second=0, event_seconds_per_second=event_seconds_per_second)},
-        operators={FEW.address: OperatorStatistics(selectivity=SELECTIVITY)},
+        operators={FEW.node.address: OperatorStatistics(selectivity=SELECTIVITY)},
         queries={asked.name: QueryStatistics(groups=GroupSizes(((10.0, GROUPS),)))},
     )
     prior = LoadPrior(fixed_seconds=0.2, seconds_per_row=1e-6, read_share=0.2)

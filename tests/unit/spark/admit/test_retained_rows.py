@@ -21,7 +21,7 @@ def work() -> StreamWork:
     subset = rows.window("10 seconds").agg(n="count(*)").query("subset", mode="subset", max_gap=5)
     sampled = rows.window("10 seconds").agg(n="count(*)", total="sum(value)").query("sampled")
     other = rows.filter("value > 3").window("5 seconds").agg(n="count(*)").query("other", mode="subset", max_gap=9)
-    return stream_work(rows, network(subset, sampled, other).queries)
+    return stream_work(rows.stream, network(subset, sampled, other).queries)
 
 
 def drops(**dropped: tuple[tuple[int, int], ...]) -> WindowDrops:
@@ -81,7 +81,7 @@ def test_rows_pass_what_anybody_needs_of_them() -> None:
 def test_rows_nobody_wants_are_kept_with_probability_0() -> None:
     rows = rows_of("packets")
     alone = stream_work(
-        rows,
+        rows.stream,
         network(rows.window("10 seconds").agg(n="count(*)").query("subset", mode="subset", max_gap=5)).queries,
     )
     definition = str(alone.slots[0].query.definition_id)
@@ -109,7 +109,7 @@ def test_rows_behind_a_shared_aggregate_are_needed_by_any_query_that_rests_on_it
         inner.window("10 seconds").agg(answer=f"{fold}(n)").query(fold, mode="subset", max_gap=9)
         for fold in ("max", "min")
     )
-    shared = stream_work(rows, network(most, least).foundation.queries)
+    shared = stream_work(rows.stream, network(most, least).foundation.queries)
     assert intake_count(shared.gating) == 1
     window = WindowSpecification(10 * SECOND, 10 * SECOND)
     dropped = WindowDrops(

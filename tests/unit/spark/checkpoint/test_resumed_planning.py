@@ -12,10 +12,11 @@ import pytest
 from pyarrow import parquet
 
 from streamshed.errors import SourceUnavailableError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
 from streamshed.planning.window_drop.track.window_drops import WindowDrops
@@ -52,7 +53,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def counted(source: Stream, name: str = "q") -> Query:
+def counted(source: Rows, name: str = "q") -> Query:
     return source.window("1 second").agg(n="count(*)").query(name, mode="subset", max_gap=3)
 
 

@@ -3,9 +3,9 @@
 import pytest
 from pyspark.sql.types import ArrayType, DataType, DoubleType, LongType, MapType, StringType, StructField, StructType
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark.common.collation import collation_of, collation_problems
 from streamshed.spark.operators.slot_types import compared_value, type_problems
@@ -45,7 +45,7 @@ def test_values_that_are_compared_are_refused_and_others_are_not(call: str, refu
     schema = "ts timestamp, k string, host string"
     rows = stream("rows", folder("in", "parquet", schema=schema), time="ts")
     asked = network(rows.window("1 minute").by("host").agg(n=call).query("q", mode="subset"))
-    work = stream_work(rows, asked.queries)
+    work = stream_work(rows.stream, asked.queries)
     found = []
     for slot in work.slots:
         value = LongType() if call.startswith("approx_count_distinct") else COLLATED
@@ -56,7 +56,7 @@ def test_values_that_are_compared_are_refused_and_others_are_not(call: str, refu
 
 def test_keys_are_refused() -> None:
     rows = stream("rows", folder("in", "parquet", schema="ts timestamp, k string"), time="ts")
-    work = stream_work(rows, network(rows.window("1 minute").by("k").agg(n="count(*)").query("q")).queries)
+    work = stream_work(rows.stream, network(rows.window("1 minute").by("k").agg(n="count(*)").query("q")).queries)
     (slot,) = work.slots
     (problem,) = type_problems(slot, dict.fromkeys(slot.keys, COLLATED))
     assert 'query "q" groups by "k"' in problem

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from streamshed.joins.model.side import Side
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import Stream, stream
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.planning.window_drop.track.droppable import droppable_queries
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
@@ -31,28 +31,29 @@ BUSY = CALLS.window("20 s", every="10 s").by("value").agg(n="count(*)")
 OPEN = 1_000 * SECOND
 
 
-def _joined(left: Node) -> Stream:
+def _joined(left: Rows) -> Rows:
     return left.join(ALERTS, on="value", within=("30 s", "5 s"), name="pairs")
 
 
-def _work(joined: Stream) -> StreamWork:
+def _work(joined: Rows) -> StreamWork:
     counted = joined.window("10 s", offset="3 s").agg(n="count(*)")
-    return stream_work(joined, network(counted.query("counted")).foundation.queries)
+    return stream_work(joined.stream, network(counted.query("counted")).foundation.queries)
 
 
 @pytest.mark.parametrize(("left", "delay"), [(CALLS, 0), (BUSY, 20), (BUSY.window("1 minute").agg(most="max(n)"), 70)])
-def test_the_delay_is_how_long_answers_take(left: Node, delay: int) -> None:
+def test_the_delay_is_how_long_answers_take(left: Rows, delay: int) -> None:
     assert (
-        delay_of_stream(left.join(ALERTS, on={left_key(left): "value"}, within="5 s", name="pairs")) == delay * SECOND
+        delay_of_stream(left.join(ALERTS, on={left_key(left): "value"}, within="5 s", name="pairs").stream)
+        == delay * SECOND
     )
 
 
-def left_key(left: Node) -> str:
+def left_key(left: Rows) -> str:
     return "most" if "most" in left.columns else "value"
 
 
 @pytest.mark.parametrize(("left", "start"), [(CALLS, 1_004), (BUSY, 980)])
-def test_results_may_be_missing_from_the_earliest_answer_on(left: Node, start: int) -> None:
+def test_results_may_be_missing_from_the_earliest_answer_on(left: Rows, start: int) -> None:
     joined = _joined(left)
     joins = JoinPlanner(network(joined.query("pairs")).time_domains[0].streams, {"pairs"}, dict)
     rows = {"calls": 1_000, "alerts": 1_000}
@@ -61,7 +62,7 @@ def test_results_may_be_missing_from_the_earliest_answer_on(left: Node, start: i
     assert not directive.is_full
     times = {"calls": (1_004 * SECOND, 1_008 * SECOND), "alerts": (1_005 * SECOND, 1_009 * SECOND)}
     coming = ComingRows(micro_batch_id=7, rows=rows, times=times, opened=OPEN)
-    (found,) = partly_joined_times(joins, joined, _work(joined).intakes, directive, coming, None)
+    (found,) = partly_joined_times(joins, joined.stream, _work(joined).intakes, directive, coming, None)
     assert (found.start, found.until) == (start * SECOND, 1_009 * SECOND)
 
 
@@ -93,7 +94,7 @@ def test_a_side_is_told_of_the_carrier_and_that_nothing_is_shed() -> None:
     assert told != stream_facts(work).values(row)
 
 
-def _subset(joined: Stream, name: str = "some", size: str = "10 s", gap: int = 9) -> Query:
+def _subset(joined: Rows, name: str = "some", size: str = "10 s", gap: int = 9) -> Query:
     return joined.window(size, offset="3 s").agg(n="count(*)").query(name, mode="subset", max_gap=gap)
 
 
@@ -111,7 +112,7 @@ def _dropped(asked: QueryNetwork, **dropped: tuple[tuple[int, int], ...]) -> Pla
     ("left", "spared"), [(CALLS, {"calls": (113, 153), "alerts": (113, 178)}), (BUSY, {"calls": (130, 160)})]
 )
 def test_a_side_is_told_which_rows_no_kept_window_over_the_join_needs(
-    left: Node, spared: dict[str, tuple[int, int]]
+    left: Rows, spared: dict[str, tuple[int, int]]
 ) -> None:
     """Window k begins at 3 + 10·k seconds: those from 113 until 183 are dropped; calls wait for 30 s, alerts for 5 s.
 
@@ -155,7 +156,7 @@ def test_a_side_spares_what_none_of_the_queries_needs_and_nothing_where_one_need
 
 
 def test_plans_remember_as_long_as_results_may_come() -> None:
-    def longest(left: Node) -> int:
+    def longest(left: Rows) -> int:
         joined = _joined(left)
         return longest_window(network(joined.window("7 s").agg(n="count(*)").query("n")), [])
 

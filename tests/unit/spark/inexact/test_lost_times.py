@@ -3,15 +3,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streamshed.answering.table.shed_interval import UNSETTLED
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.inexact.lost_times import lost_times
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 
 LEFT, RIGHT = (stream(name, rate(5), time="timestamp", watermark="2 seconds") for name in ("left", "right"))
 JOINED = LEFT.join(RIGHT, on="value", within="10 seconds").stream
-FACTS = DomainFacts((LEFT, RIGHT, JOINED), {}, longest_window=100, trigger_interval_seconds=1.0)
+FACTS = DomainFacts((LEFT.stream, RIGHT.stream, JOINED), {}, longest_window=100, trigger_interval_seconds=1.0)
 
 
 def test_what_is_lost_touches_all_that_is_made_of_the_stream() -> None:
@@ -26,7 +26,7 @@ def test_it_ends_with_what_was_read_after_it_and_is_remembered_while_windows_are
     (unsettled,) = lost_times({}, {}, FACTS, 2000, last, {"left": 10})
     assert unsettled.until == UNSETTLED
     (settled,) = lost_times({}, {}, FACTS, 2000, last, {"left": 700_000})
-    assert settled.until == 700_000 + LEFT.watermark_microseconds
+    assert settled.until == 700_000 + LEFT.stream.watermark_microseconds
     last = replace(last, lost=(settled,))
     assert lost_times({}, {}, FACTS, settled.until + 100, last, {}) == (settled,)
     assert lost_times({}, {}, FACTS, settled.until + 101, last, {}) == ()

@@ -10,11 +10,11 @@ from streamshed.joins.partition.join_result import JoinResult
 from streamshed.joins.partition.partition import JoinPartition
 from streamshed.joins.sums.summed_class import PairSelection, SummedClass, SummedValue, ValueForm
 from streamshed.joins.windows.store import MemoryStore
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.sharing.network_work import stream_work
 from streamshed.spark.common.internal_names import IS_SUMMED, SUMS, TIME
 from streamshed.spark.joins.join_unpacking import unpacking
@@ -42,7 +42,7 @@ SUMMED = SummedClass(
 
 
 def _work(*, summed: bool, needs_rows: bool = False) -> JoinWork:
-    join = PAIRS.source
+    join = PAIRS.stream.source
     assert isinstance(join, JoinSource)
     sums = NO_SUMS
     sides = dict(OWN)
@@ -140,7 +140,7 @@ def test_results_of_rows_that_do_not_say_what_sums_need_come_as_rows() -> None:
 @pytest.mark.parametrize(("rate", "is_summed"), [(0, True), (20, False)])
 def test_sums_are_for_micro_batches_that_shed_nothing(rate: int, *, is_summed: bool) -> None:
     query = PAIRS.window("10 s").agg(n="count(*)").query("windows")
-    gating = stream_work(PAIRS, network(query).queries).gating
+    gating = stream_work(PAIRS.stream, network(query).queries).gating
     work = _work(summed=True)
     told = JoinWork(work.name, work.join, work.sides, work.schema, JoinSums(classes=(SUMMED,), gating=gating))
     assert told.sums_all_of(StreamPlan(sampling_code=rate)) is is_summed

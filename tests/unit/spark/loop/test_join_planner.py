@@ -15,9 +15,10 @@ from streamshed.joins.choose.selection import Prices
 from streamshed.joins.learn.learned_prices import MicroBatchWork
 from streamshed.joins.learn.partition_report import PartitionReport
 from streamshed.joins.windows.yields import Yields
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import Stream, stream
 from streamshed.network.terms.join_condition import pairs_where
 from streamshed.planning.tree.quantization import SMALLEST, sampling_rate_of
 from streamshed.planning.tree.scalability import protected_streams
@@ -28,8 +29,8 @@ from streamshed.spark.loop.join_planner import JoinPlanner, refuse_what_joins_ca
 from streamshed.statistics.join_statistics import JoinStatistics
 
 CALLS, ALERTS = (stream(name, rate(100), time="timestamp") for name in ("calls", "alerts"))
-JOINED: Stream = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), basic_window="1 s")
-NAME = JOINED.name
+JOINED: Rows = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), basic_window="1 s")
+NAME = JOINED.stream.name
 ROWS = {"calls": 1000, "alerts": 500}
 FULL = PartitionReport(
     work=MicroBatchWork(rows=750, reads=4, comparisons=300_000.0, results=3_000.0),
@@ -151,7 +152,7 @@ def test_what_is_known_outlives_a_restart() -> None:
     assert again.work_per_row(ROWS) == joins.work_per_row(ROWS)
 
 
-SAMPLED: Stream = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), mode="sample", name="sampled")
+SAMPLED: Rows = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), mode="sample", name="sampled")
 
 
 def test_a_join_that_has_to_be_whole_is_no_sample() -> None:
@@ -192,7 +193,7 @@ def test_a_rate_that_is_a_little_smaller_than_could_be_stays() -> None:
 def test_a_sample_is_told_of_all_event_times_that_a_row_may_have_results_at(side: str, until: int) -> None:
     joined = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), mode="sample", sampled_side=side)
     streams = network(joined.query("some")).time_domains[0].streams
-    intakes = {joined.name: [Intake(0, 0, ("some",), ((7, 0), (8, 1)), frozenset())], "calls": [], "alerts": []}
+    intakes = {joined.stream.name: [Intake(0, 0, ("some",), ((7, 0), (8, 1)), frozenset())], "calls": [], "alerts": []}
     directive = JoinDirective(
         policy="greedy",
         work_share=0.1,
@@ -203,9 +204,9 @@ def test_a_sample_is_told_of_all_event_times_that_a_row_may_have_results_at(side
         sampling_code=32,
     )
     times = {"calls": (50, 100), "alerts": (5, 10)}
-    (found,) = sampled_join_times(streams, intakes, {joined.name: directive}, times)
+    (found,) = sampled_join_times(streams, intakes, {joined.stream.name: directive}, times)
     rates = {"7.0": 0.1, "8.1": 0.1}
-    assert found == ShedInterval(stream=joined.name, start=5, until=until, sampling_rates=rates)
+    assert found == ShedInterval(stream=joined.stream.name, start=5, until=until, sampling_rates=rates)
     assert sampled_join_times(streams, intakes, {}, times) == []
     # A query that has come since then is told the same.
     before = replace(found, sampling_rates={"8.1": 0.1})
@@ -213,7 +214,7 @@ def test_a_sample_is_told_of_all_event_times_that_a_row_may_have_results_at(side
     assert for_all_queries([before, other], streams, intakes) == [found, other]
 
 
-HELD: Stream = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), basic_window="1 s", memory="1 MB", name="held")
+HELD: Rows = CALLS.join(ALERTS, on="value", within=("2 s", "1 s"), basic_window="1 s", memory="1 MB", name="held")
 
 
 def held_planner(told: Told, known: str | None = None, *, is_advisory: bool = False) -> JoinPlanner:
@@ -394,17 +395,17 @@ def test_a_size_of_basic_windows_that_nobody_stated_is_chosen_while_the_join_is_
         missed_comparisons=(0.0,) * cells,
         basic_windows=20,
     )
-    known = {joined.name: JoinStatistics(seconds_per_basic_window=0.1)}
+    known = {joined.stream.name: JoinStatistics(seconds_per_basic_window=0.1)}
     streams = network(joined.query("pairs")).time_domains[0].streams
-    joins = JoinPlanner(streams, {joined.name}, told.take, believed=known)
+    joins = JoinPlanner(streams, {joined.stream.name}, told.take, believed=known)
     for number in range(8):
-        told.reports = {ReportKey(joined.name, number, 0): report}
+        told.reports = {ReportKey(joined.stream.name, number, 0): report}
         joins.learn(number, ROWS, elapsed_seconds=1.0)
-    directive = joins.directive(joined.name, 0.5, micro_batch_id=8, rows=ROWS)
+    directive = joins.directive(joined.stream.name, 0.5, micro_batch_id=8, rows=ROWS)
     assert directive is not None
     assert (directive.basic_multiple > 1) == is_chosen
-    again = JoinPlanner(streams, {joined.name}, told.take, joins.to_json(), believed=known)
-    after = again.directive(joined.name, 0.5, micro_batch_id=9, rows=ROWS)
+    again = JoinPlanner(streams, {joined.stream.name}, told.take, joins.to_json(), believed=known)
+    after = again.directive(joined.stream.name, 0.5, micro_batch_id=9, rows=ROWS)
     assert after is not None
     assert after.basic_multiple == directive.basic_multiple
     assert JoinDirective.from_document(after.to_document()) == after

@@ -12,10 +12,10 @@ import pytest
 from streamshed.answering.table.shed_interval import UNSETTLED, ShedInterval, share_name
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.sources import folder, rate
-from streamshed.network.model.stream import stream
 from streamshed.planning.tree.quantization import sampling_rate_of
 from streamshed.sharing.gating import Gating
 from streamshed.sharing.network_work import stream_work
@@ -41,7 +41,7 @@ def share_of(asked: Query) -> str:
 
 
 def gating_of(*queries: Query) -> Gating:
-    return stream_work(EVENTS, queries).gating
+    return stream_work(EVENTS.stream, queries).gating
 
 
 def planner_of(
@@ -129,7 +129,7 @@ def test_codes_go_to_the_queries_that_they_were_meant_for() -> None:
     first, second, new = query("first", "v"), query("second", "w"), query("new", "v + w")
     plan = StreamPlan(sampling_code=4, share_codes={share_of(first): 9, share_of(second): 4})
     for queries in ([first, second, new], [new, second, first], [second, new], [first]):
-        intakes = stream_work(EVENTS, queries).intakes
+        intakes = stream_work(EVENTS.stream, queries).intakes
         expected = {"first": 9, "second": 4, "new": 4}
         assert plan.codes(gating_of(*queries)) == tuple(expected[one.queries[0]] for one in intakes)
 
@@ -196,8 +196,10 @@ def test_a_joined_stream_is_offered_the_rows_of_both_sides() -> None:
     calls, alerts = (stream(name, rate(10), time="timestamp") for name in ("calls", "alerts"))
     joined = calls.join(alerts, on="value", within="5 s")
     twice = calls.join(calls, on="value", within="5 s", name="twice", prefixes=("a_", "b_"))
-    facts = DomainFacts((alerts, calls, joined, twice), {}, 1, 1.0, ("calls", "calls_alerts", "twice"))
-    assert facts.sources == (alerts, calls)
+    facts = DomainFacts(
+        tuple(rows.stream for rows in (alerts, calls, joined, twice)), {}, 1, 1.0, ("calls", "calls_alerts", "twice")
+    )
+    assert facts.sources == (alerts.stream, calls.stream)
     assert facts.of_asked({"calls": 3, "alerts": 4}) == {"calls": 3, "calls_alerts": 7, "twice": 3}
     assert facts.of_asked({"calls": 3}) == {"calls": 3, "twice": 3}
     kept = {"calls": 0.1, "twice": 0.5}

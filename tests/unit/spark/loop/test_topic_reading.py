@@ -14,9 +14,10 @@ import pytest
 from streamshed.control.loop import ControlLoop
 from streamshed.control.rows_to_read import FIRST_ROWS, LARGEST_STEP
 from streamshed.control.settings import ControlSettings
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.kafka_source import kafka
 from streamshed.network.model.network import network
-from streamshed.network.model.stream import Stream, stream
+from streamshed.network.model.rows import Rows
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.loop import topic_reading
@@ -50,11 +51,11 @@ class Reading:
         self.checkpoint, self.limits = Storage.at(str(path)), list[Mapping[str, int]]()
         monkeypatch.setattr(topic_reading, "Broker", lambda *_: None)
         monkeypatch.setattr(topic_reading, "limit_rows", lambda *arguments: self.limits.append(arguments[-1]))
-        packets: Stream = stream("packets", kafka("packets", "a:1", **settings), time="timestamp")
+        packets: Rows = stream("packets", kafka("packets", "a:1", **settings), time="timestamp")
         loop = ControlLoop(
             network(packets.query("all")), ControlSettings(trigger_interval_seconds=2.0), clock=lambda: 0.0
         )
-        self.topics = TopicReading(cast(Any, None), [packets], self.checkpoint, loop)
+        self.topics = TopicReading(cast(Any, None), [packets.stream], self.checkpoint, loop)
 
     def planned(self, micro_batch_id: int, until: int) -> None:
         lines = ["v1", "{}", json.dumps({"packets": {"0": until}}), '{"offset": 1}']

@@ -12,10 +12,11 @@ from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.joins.model.side import Side
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.node import Node
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
+from streamshed.network.model.stream import Stream
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
@@ -49,7 +50,12 @@ class Course:
     dropped: set[int] = field(default_factory=set)
 
 
-def run(side: Node, overload: float) -> Course:
+def _joined_times(pairs: Stream, first: int, last: int, *, is_first: bool) -> EventTimes:
+    of_sources = dict.fromkeys(SOURCES, _times(first, last))
+    return joined_times(pairs, of_sources, carried_since=None if is_first else 0)
+
+
+def run(side: Rows, overload: float) -> Course:
     """Run a join in virtual time, rows stamped as they come; a row costs what it does if its side admits it."""
     pairs = side.join(ALERTS, on="value", within=("500 ms", "100 ms"), name="pairs")
     loop = _loop(network(pairs.window("500 ms").agg(n="count(*)").query("q", mode="subset", max_gap=MAX_GAP)))
@@ -57,7 +63,7 @@ def run(side: Node, overload: float) -> Course:
     while now < END:
         first, last = round(before * SECOND), round(now * SECOND) - 1
         offered = {"pairs": round(ROWS_PER_SECOND * (_load(now, overload) - _load(before, overload)))}
-        times = joined_times(pairs, dict.fromkeys(SOURCES, _times(first, last)), carried_since=0 if number else None)
+        times = _joined_times(pairs.stream, first, last, is_first=not number)
         decision = loop.plan(
             Upcoming(
                 micro_batch_id=number,
@@ -87,8 +93,8 @@ def run(side: Node, overload: float) -> Course:
         if BURST[0] + SETTLED_SECONDS <= before and now <= BURST[-1]:
             course.seconds.append((took, now - before))
             course.needed.append((admitted, now - before))
-        before, number = now, number + 1
-        now = max(now + took, (math.floor(now / TRIGGER_SECONDS + 1e-9) + 1) * TRIGGER_SECONDS)
+        due = (math.floor(now / TRIGGER_SECONDS + 1e-9) + 1) * TRIGGER_SECONDS
+        before, number, now = now, number + 1, max(now + took, due)
     return course
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.kafka_source import kafka
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
+from streamshed.network.model.stream import Stream
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.source.catching_up import Beginning, CatchingUp, beginning_of
@@ -22,15 +24,15 @@ SCHEMA = ", ".join(map(" ".join, COLUMNS))
 LAST = 60
 
 
-def _folder(name: str, most: int | None) -> Stream:
+def _folder(name: str, most: int | None) -> Rows:
     return stream(name, folder(f"/in/{name}", "json", schema=SCHEMA, max_files_per_micro_batch=most), time="ts")
 
 
-def _topic(name: str) -> Stream:
+def _topic(name: str) -> Rows:
     return stream(name, kafka(name, "a:1"), time="timestamp")
 
 
-def _frame(name: str) -> Stream:
+def _frame(name: str) -> Rows:
     return stream(name, FakeFrame(COLUMNS), time="ts")
 
 
@@ -72,7 +74,7 @@ def sources(draw: st.DrawFn) -> list[Source]:
         kind = draw(st.sampled_from(["folder", "broker", "topic", "frame over files"]))
         name = f"s{number}"
         known = _folder(name, most) if kind == "folder" else _topic(name) if kind == "topic" else _frame(name)
-        found.append(Source(known, comes, most, is_broker=kind in {"broker", "topic"}))
+        found.append(Source(known.stream, comes, most, is_broker=kind in {"broker", "topic"}))
     return found
 
 
@@ -101,13 +103,13 @@ def test_all_that_had_come_is_read_before_or_nothing_of_it_is_left(having: list[
 
 
 def test_a_micro_batch_that_had_begun_before_says_nothing() -> None:
-    catching_up = CatchingUp([_folder("s", 1)], 10.0)
+    catching_up = CatchingUp([_folder("s", 1).stream], 10.0)
     assert not catching_up.begins(Beginning(9.9, idle={"s"}, may_leave=set(), rows={}))
     assert catching_up.begins(Beginning(10.1, idle={"s"}, may_leave=set(), rows={}))
 
 
 def test_a_broker_that_always_has_more_is_drained_of_what_waited() -> None:
-    catching_up = CatchingUp([_frame("s")], 10.0)
+    catching_up = CatchingUp([_frame("s").stream], 10.0)
 
     def begins(second: int) -> bool:
         return catching_up.begins(Beginning(second, idle=set(), may_leave={"s"}, rows={"s": 5}))
@@ -124,5 +126,5 @@ def test_of_a_topic_something_may_be_left(tmp_path: Path) -> None:
         lines = ["v1", '{"batchTimestampMs": 7000}', json.dumps({"s": {"0": offset}}), '{"offset": 1}']
         checkpoint.write_text(f"offsets/{number}", "\n".join(lines))
     places = SourcePlaces(streams=(("s",), ()), lines=(0, 1))
-    beginning = beginning_of(checkpoint, 1, [_topic("s")], places, {"s": 4})
+    beginning = beginning_of(checkpoint, 1, [_topic("s").stream], places, {"s": 4})
     assert beginning == Beginning(7.0, idle=set(), may_leave={"s"}, rows={"s": 4})

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.rates.least_error import least_error_rates
 from streamshed.planning.tree.demand import Demand
@@ -103,6 +103,6 @@ def test_windows_over_a_join_are_decided_on_as_far_ahead_as_rows_wait_and_are_op
         "calls": EventTimes(opened=900_000_000, carried_since=1, first=910_000_000, last=990_000_000),
         "alerts": EventTimes(opened=900_000_000, carried_since=2, first=905_000_000, last=980_000_000),
     }
-    told = joined_times(joined, sides, carried_since=7)
+    told = joined_times(joined.stream, sides, carried_since=7)
     assert (told.opened, told.carried_since) == (880_000_000, 7)
     assert (told.first, told.last, told.decided_until) == (905_000_000, 990_000_000, 1_020_000_000)

@@ -10,9 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import TimeDomain
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream, stream
+from streamshed.network.model.stream import Stream
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
@@ -34,7 +36,7 @@ class Checkpoint:
         for name in ("in", "spark/offsets", "spark/commits", "spark/sources/0", "plans"):
             (path / name).mkdir(parents=True)
         source = folder(path / "in", file_format, schema="ts timestamp, v bigint")
-        self.stream: Stream = stream("packets", source, time="ts", watermark="2 seconds")
+        self.stream: Rows = stream("packets", source, time="ts", watermark="2 seconds")
         self._entries = 0
 
     def micro_batch(
@@ -67,8 +69,8 @@ class Checkpoint:
     def seen_until(self, *others: Stream) -> int | None:
         """What is found out of the stream, or of the last of some others, microseconds."""
         spark, plans = (Storage.at(str(self._path / name)) for name in ("spark", "plans"))
-        domain = TimeDomain("time", (self.stream, *others))
-        places = SourcePlaces(streams=((self.stream.name,),), lines=(0,))
+        domain = TimeDomain("time", (self.stream.stream, *others))
+        places = SourcePlaces(streams=((self.stream.stream.name,),), lines=(0,))
         return seen_until(spark, plans, domain, places, least_step=STEP).get(domain.streams[-1].name)
 
 
@@ -127,7 +129,7 @@ def test_where_windows_over_joins_were_dropped_it_is_as_long_as_rows_wait(
     source = folder(tmp_path / "alerts", "parquet", schema="ts timestamp, v bigint")
     alerts = stream("alerts", source, time="ts")
     pairs = checkpoint.stream.join(alerts, on="v", within=("5 s", "3 s"))
-    assert checkpoint.seen_until(alerts, pairs) is None
+    assert checkpoint.seen_until(alerts.stream, pairs.stream) is None
     checkpoint.micro_batch(0, [5, 9], watermark=7, latest=None, drops=some if drops_windows else NOTHING_DROPPED)
     assert checkpoint.seen_until() == 9 * SECOND
-    assert checkpoint.seen_until(alerts, pairs) == (14 if drops_windows else 9) * SECOND
+    assert checkpoint.seen_until(alerts.stream, pairs.stream) == (14 if drops_windows else 9) * SECOND

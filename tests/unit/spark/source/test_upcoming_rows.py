@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.errors import SourceUnavailableError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import stream
 from streamshed.network.words.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
@@ -54,7 +54,7 @@ def bounds_of(
     (checkpoint / "offsets").mkdir()
     (checkpoint / "offsets" / "0").write_text('v1\n{}\n{"logOffset":0}')
     packets = stream("packets", folder(incoming, "parquet"), time=time, max_ahead="1 day")
-    found = upcoming_rows(Storage.at(str(checkpoint)), 0, [packets], PLACES, RowSizes(), now_seconds)["packets"]
+    found = upcoming_rows(Storage.at(str(checkpoint)), 0, [packets.stream], PLACES, RowSizes(), now_seconds)["packets"]
     assert found.rows == table.num_rows
     return found.events
 
@@ -178,7 +178,7 @@ def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
 def test_a_file_that_vanished_before_it_was_read_is_told(tmp_path: Path, kind: str) -> None:
     bounds_of(tmp_path, pa.table({"ts": pa.array(TIMES, MICROSECONDS)}))
     packets = stream("packets", folder(tmp_path / "in", kind, schema="ts timestamp"), time="ts")
-    asked = Storage.at(str(tmp_path / "checkpoint")), 0, [packets], PLACES, RowSizes(), None
+    asked = Storage.at(str(tmp_path / "checkpoint")), 0, [packets.stream], PLACES, RowSizes(), None
     refuse_vanished(upcoming_rows(*asked))
     (tmp_path / "in" / "0.parquet").unlink()
     with pytest.raises(SourceUnavailableError, match=r'"packets": ".*/in/0.parquet" vanished before it was read'):

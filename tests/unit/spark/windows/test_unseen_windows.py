@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.answering.table.dropped_windows import together
-from streamshed.network.model.grouping import Aggregate
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
+from streamshed.network.model.rows import Answers
 from streamshed.network.model.sources import rate
-from streamshed.network.model.stream import stream
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.windows.unseen_windows import ALWAYS, beginnings, unseen_windows, whole_since
@@ -22,7 +22,7 @@ SUMS = TICKS.window("10 s").by("value").agg(total="sum(value)")
 FULLER = TICKS.window("10 s").by("value").agg(total="sum(value)", n="count(*)")
 
 
-def nested(over: Aggregate) -> Aggregate:
+def nested(over: Answers) -> Answers:
     return over.window("1 minute").agg(most="max(total)")
 
 
@@ -92,7 +92,7 @@ def test_windows_are_unseen_that_a_row_of_before_may_belong_to(
 def test_windows_that_are_closed_are_not_remembered() -> None:
     query = COUNTS.query("new")
     since = whole_since([query], {}, {"ticks": 95 * SECOND})
-    facts = DomainFacts((TICKS,), {}, 10 * SECOND, 1.0, beginnings=beginnings([query], since))
+    facts = DomainFacts((TICKS.stream,), {}, 10 * SECOND, 1.0, beginnings=beginnings([query], since))
     assert facts.whole_since(105 * SECOND) == since
     assert facts.whole_since(106 * SECOND) == {}
 

@@ -68,11 +68,11 @@ def side_reaches(stream: Stream, windows: Sequence[WindowSpecification]) -> tupl
 
     Example:
         >>> from streamshed.network.model.sources import rate
-        >>> from streamshed.network.model.stream import stream
+        >>> from streamshed.network.model.declared_stream import stream
         >>> calls, alerts = (stream(name, rate(10), time="timestamp") for name in ("calls", "alerts"))
         >>> busy = calls.window("1 minute").by("value").agg(n="count(*)")
         >>> pairs = busy.join(alerts, on="value", within=("90 s", "0 s"))
-        >>> [list(map(str, one.windows)) for one in side_reaches(pairs, [WindowSpecification(10**7, 10**7)])]
+        >>> [list(map(str, one.windows)) for one in side_reaches(pairs.stream, [WindowSpecification(10**7, 10**7)])]
         [['1 minute', '1 minute 40 seconds every 10 seconds'], ['10 seconds']]
     """
     join = stream.joined

@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from streamshed.columnar.column_work import ColumnClass
+from streamshed.columnar.dictionaries import plain
 from streamshed.columnar.expressions.compiled import ColumnExpression
 from streamshed.columnar.group_keys import key_codes, written_keys
 from streamshed.columnar.line import Line
 from streamshed.joins.model.arrays import Booleans, Ints
-from streamshed.joins.sums.groups import grouped, slice_starts
+from streamshed.joins.sums.groups import grouped, periods, slice_starts
 from streamshed.joins.sums.summed_class import Edge
 from streamshed.joins.sums.value_sums import NO_SUMS, Counted, RowValues, no_sums, sums_of_values
 
@@ -35,6 +36,8 @@ CLASS_SUMS = pa.schema(
 
 
 Masks = NDArray[Any]
+
+_KINDS_OF_MASKS = tuple(map(np.dtype, ("<u1", "<u2", "<u4", "<i8")))
 
 
 @dataclass(frozen=True)
@@ -64,15 +67,13 @@ class Slices:
     def numbered(self, edges: tuple[Edge, ...]) -> tuple[Ints, Ints]:
         """Return per row the number of its slice, and when each slice starts."""
         if edges not in self._numbered:
-            starts = slice_starts(edges, self.times)
             if len(edges) == 1:
-                period, first = edges[0][0], int(starts.min())
-                numbers = (starts - first) // period
+                numbers, first = periods(edges[0], self.times)
                 size = int(numbers.max()) + 1
-                if size <= len(starts) + 1024:
-                    self._numbered[edges] = numbers, first + period * np.arange(size)
+                if size <= len(numbers) + 1024:
+                    self._numbered[edges] = numbers, first + edges[0][0] * np.arange(size)
                     return self._numbered[edges]
-            numbers, unique = pd.factorize(starts)
+            numbers, unique = pd.factorize(slice_starts(edges, self.times))
             self._numbered[edges] = numbers.astype(np.int64), np.asarray(unique, np.int64)
         return self._numbered[edges]
 
@@ -114,7 +115,7 @@ def class_sums(
         "instant": pa.array(starts[numbers[places]]),
         "class_id": pa.array(np.full(len(places), column_class.class_id, np.int64)),
         "mask": pa.array(masks[places].astype(np.int64)),
-        **written_keys([key.take(pa.array(places)) for key in keys], len(places)),
+        **written_keys([plain(key.take(pa.array(places))) for key in keys], len(places)),
         "rows": pa.array(counted.row_counts),
         **_values(column_class, expressions.value, line, masks, counted, is_sampled=is_sampled),
     }
@@ -124,17 +125,16 @@ def class_sums(
 def _masks(column_class: ColumnClass, line: Line, word: Ints | None) -> Masks:
     """Per row, the bits that it passes; of few bits, in bytes."""
     rows, bits = len(line.times), len(column_class.selections)
-    masks: Masks = np.zeros(rows, np.uint8 if bits <= 8 else np.int64)
+    kind = next(kind for kind in _KINDS_OF_MASKS if bits <= 8 * kind.itemsize)
+    of_bytes = np.zeros((kind.itemsize, rows), np.uint8)
     for bit, conditions in enumerate(column_class.selections):
         if word is None and column_class.counting_mask >> bit & 1:
             continue
+        place, shift = divmod(bit, 8)
         passes = line.passing(conditions)
-        masks |= _bit(np.ones(rows, np.bool_) if passes is None else passes, bit, masks.dtype)
-    return masks if word is None else masks & word.astype(masks.dtype)
-
-
-def _bit(passes: Booleans, bit: int, kind: np.dtype[Any]) -> Masks:
-    return np.asarray(np.left_shift(passes.astype(kind), kind.type(bit)))
+        of_bytes[place] |= 1 << shift if passes is None else passes.view(np.uint8) << np.uint8(shift)
+    masks: Masks = np.ascontiguousarray(of_bytes.T).view(kind).reshape(rows)
+    return masks if word is None else masks & word.astype(kind)
 
 
 def _reaching(masks: Masks, bits: int) -> Booleans:
@@ -147,12 +147,15 @@ def _key(
     line: Line,
     masks: Masks,
 ) -> pa.Array:
-    """The key of rows that have one, null of others."""
+    """The key of rows that have one, null of others; perhaps as numbers of entries."""
     has_key = _reaching(masks, column_class.key_mask)
-    key = line.value(expression, has_key)
+    key = line.encoded_value(expression, has_key)
     if column_class.key_mask == column_class.every_bit:
         return key
-    return pc.if_else(pa.array(has_key), key, pa.scalar(None, key.type))
+    if not pa.types.is_dictionary(key.type):
+        return pc.if_else(pa.array(has_key), key, pa.scalar(None, key.type))
+    indices = pc.if_else(pa.array(has_key), key.indices, pa.scalar(None, key.indices.type))
+    return pa.DictionaryArray.from_arrays(indices, key.dictionary)
 
 
 def _values(

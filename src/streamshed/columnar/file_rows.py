@@ -19,6 +19,8 @@ from streamshed.errors import SourceMismatchError
 
 MOST_ROWS = 1 << 17
 """So many rows are read at once."""
+_LENGTH_BYTES = 4
+"""Of each text that a file has as such."""
 _YEAR_1900 = pa.scalar(-2_208_988_800_000_000, pa.timestamp("us"))
 """From here on the calendar of Spark 2 is that of today, in all time zones."""
 
@@ -47,7 +49,7 @@ class RowPart:
     Attributes:
         start: The number of the first row.
         rows: How many they are.
-        columns: By the names of the stream.
+        columns: By the names of the stream. Texts of which the file has each but once are numbers of entries.
     """
 
     start: int
@@ -89,7 +91,11 @@ class FileRows:
             >>> part.start, {name: column.to_pylist() for name, column in part.columns.items()}
             (1, {'size': [52, 60], 'host': [None, None]})
         """
-        file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        metadata = pq.read_metadata(path)
+        encoded = [name for name, kind in types.items() if kind == pa.string() and _is_encoded(metadata, name)]
+        file = pq.ParquetFile(
+            path, metadata=metadata, read_dictionary=encoded or None, coerce_int96_timestamp_unit="us"
+        )
         columns = {}
         for name, declared in types.items():
             there = [index for index, column in enumerate(file.schema_arrow.names) if column.lower() == name.lower()]
@@ -161,12 +167,27 @@ class FileRows:
                 raise SourceMismatchError(
                     f'"{self._path}": its column "{name}" has times before 1900 in the calendar of Spark 2'
                 )
-        if column.type == declared:
+        is_encoded = pa.types.is_dictionary(column.type) and column.type.value_type == declared
+        if column.type == declared or is_encoded:
             return column
         try:
             return _cast(column, declared)
         except pa.ArrowInvalid as error:
             raise SourceMismatchError(f'"{self._path}": its column "{name}" cannot be read: {error}') from error
+
+
+def _is_encoded(metadata: pq.FileMetaData, name: str) -> bool:
+    """Whether a file has numbers of entries in the place of texts, which would take four bytes each and more."""
+    lengths = {"rows": 0, "bytes": 0}
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        chunks = (row_group.column(index) for index in range(row_group.num_columns))
+        chunk = next((chunk for chunk in chunks if chunk.path_in_schema.lower() == name.lower()), None)
+        if chunk is None or not chunk.has_dictionary_page:
+            return False
+        lengths["rows"] += chunk.num_values
+        lengths["bytes"] += chunk.total_uncompressed_size
+    return lengths["bytes"] < _LENGTH_BYTES * lengths["rows"]
 
 
 def _cast(column: pa.Array, declared: pa.DataType) -> pa.Array:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from streamshed.columnar.dictionaries import plain
 from streamshed.columnar.expressions.compiled import ColumnExpression
 from streamshed.columnar.group_keys import key_codes, written_keys
 from streamshed.columnar.spark_hash import hash_of_row
@@ -50,7 +51,7 @@ class CohortKeys:
         codes = [key_codes(columns[name]) for name in names] or [np.zeros(rows, np.int64)]
         groups, places = grouped(codes)
         chosen = pa.array(places)
-        of_groups, is_sure = self._of_groups({name: columns[name].take(chosen) for name in names}, len(places))
+        of_groups, is_sure = self._of_groups({name: plain(columns[name].take(chosen)) for name in names}, len(places))
         return of_groups[groups], is_sure[groups]
 
     def _of_groups(self, columns: Mapping[str, pa.Array], count: int) -> tuple[Ints, Booleans]:

@@ -20,7 +20,8 @@ def key_codes(key: pa.Array) -> Ints:
     [0, 1, 2, 0]
     """
     encoded = key if pa.types.is_dictionary(key.type) else pc.dictionary_encode(key, null_encoding="encode")
-    return np.asarray(encoded.indices, np.int64)
+    indices = encoded.indices
+    return np.asarray(indices.fill_null(len(encoded.dictionary)) if indices.null_count else indices, np.int64)
 
 
 def written_keys(keys: Sequence[pa.Array], count: int) -> Mapping[str, pa.Array]:

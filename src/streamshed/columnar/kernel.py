@@ -13,6 +13,7 @@ from streamshed.columnar.expressions.compiled import ColumnExpression, compiled
 from streamshed.columnar.group_cohorts import CohortKeys
 from streamshed.columnar.key_index import KeyIndex
 from streamshed.columnar.line import Line, words
+from streamshed.columnar.row_values import values_of
 from streamshed.joins.model.arrays import Booleans, Ints
 from streamshed.joins.sums.value_sums import as_wholes
 from streamshed.network.words.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
@@ -65,7 +66,7 @@ class ColumnKernel:
         Raises:
             Unsure: Spark has to tell.
         """
-        column = self._time.evaluate(columns, rows)
+        column = values_of(self._time, columns, rows, None)
         numbers, has_time = as_wholes(column), np.asarray(column.is_valid())
         if not self._work.is_numbered:
             return numbers, has_time

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamshed.joins.model.arrays import Booleans, one_chunk
+from streamshed.joins.model.arrays import Booleans, as_booleans, one_chunk
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +35,8 @@ class KeyIndex:
         >>> hosts.places(pa.array(["b", None, "c"])).to_pylist()
         [1, None, None]
         """
+        if pa.types.is_dictionary(keys.type):
+            return pc.index_in(keys.dictionary, value_set=self.keys, skip_nulls=True).take(keys.indices)
         return pc.index_in(keys, value_set=self.keys, skip_nulls=True)
 
     def matched(self, keys: pa.Array, reaches: Booleans | None) -> tuple[Booleans, dict[str, pa.Array]]:
@@ -51,4 +52,4 @@ class KeyIndex:
         places = self.places(keys)
         if reaches is not None:
             places = pc.if_else(pa.array(reaches), places, pa.scalar(None, places.type))
-        return np.asarray(places.is_valid()), {name: column.take(places) for name, column in self.columns.items()}
+        return as_booleans(places.is_valid()), {name: column.take(places) for name, column in self.columns.items()}

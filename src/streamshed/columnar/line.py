@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,9 +11,10 @@ import pyarrow.compute as pc
 
 from streamshed.columnar.expressions.compiled import ColumnExpression
 from streamshed.columnar.key_index import KeyIndex
+from streamshed.columnar.row_values import encoded_values_of, values_of
 from streamshed.columnar.spark_hash import xxhash64
 from streamshed.columnar.untranslatable import Unsure
-from streamshed.joins.model.arrays import Booleans, Ints
+from streamshed.joins.model.arrays import Booleans, Ints, as_booleans
 from streamshed.sharing.instructions import Define, Instruction, Match, Test
 from streamshed.sharing.probes import ONE_IN, PROBED
 
@@ -61,8 +61,8 @@ class Line:
         """Return which rows pass all of some conditions; None: there are none."""
         names = tuple(conditions)
         if names not in self._passing:
-            passed = [self.conditions[name] for name in names]
-            self._passing[names] = functools.reduce(np.logical_and, passed) if passed else None
+            first, last = self.passing(names[:-1]) if names else None, self.conditions[names[-1]] if names else None
+            self._passing[names] = last if first is None or last is None else first & last
         return self._passing[names]
 
     def value(self, expression: ColumnExpression, reaches: Booleans | None) -> pa.Array:
@@ -71,30 +71,34 @@ class Line:
         Raises:
             Unsure: Spark has to tell the value of a row that reaches it.
         """
-        rows = len(self.times)
+        self._add_conditions(expression)
+        return values_of(expression, self.columns, len(self.times), reaches)
+
+    def encoded_value(self, expression: ColumnExpression, reaches: Booleans | None) -> pa.Array:
+        """Return the same, as numbers of entries where rows that are alike were computed once; see `value`."""
+        self._add_conditions(expression)
+        return encoded_values_of(expression, self.columns, len(self.times), reaches)
+
+    def _add_conditions(self, expression: ColumnExpression) -> None:
         for name in expression.columns & self.conditions.keys():
             self.columns[name] = pa.array(self.conditions[name])
-        try:
-            return expression.evaluate(self.columns, rows)
-        except Unsure as unsure:
-            if reaches is None or (unsure.rows & reaches).any():
-                raise Unsure(unsure.rows if reaches is None else unsure.rows & reaches) from unsure
-            left = unsure.rows
-        places = np.flatnonzero(~left)
-        some = {name: self.columns[name].take(pa.array(places)) for name in expression.columns}
-        values = expression.evaluate(some, len(places))
-        spread = np.zeros(rows, np.int64)
-        spread[places] = np.arange(len(places))
-        return values.take(pa.array(spread, mask=left))
 
     def _truth(self, test: Test, expression: ColumnExpression | None, reaches: Booleans | None) -> Booleans:
         if test.column == PROBED:
-            return np.asarray(xxhash64(self.times) & (ONE_IN - 1) == 0)
+            return _every_nth(self.times, ONE_IN)
         if expression is None:
             raise TypeError(f"{test} without an expression")
         values = self.value(expression, reaches)
-        passes = np.asarray(pc.fill_null(values, fill_value=False) if values.null_count else values)
+        passes = as_booleans(pc.fill_null(values, fill_value=False) if values.null_count else values)
         return passes if reaches is None else passes & reaches
+
+
+def _every_nth(times: Ints, n: int) -> Booleans:
+    """One row in n, from one of the first n on that the first time chooses: as a hash of each row, and far cheaper."""
+    chosen = np.zeros(len(times), np.bool_)
+    if len(times):
+        chosen[int(xxhash64(times[:1])[0]) % n :: n] = True
+    return chosen
 
 
 def _only(values: pa.Array, reaches: Booleans) -> pa.Array:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from streamshed.columnar.dictionaries import Entries, plain
 from streamshed.joins.model.arrays import Ints
 
 _Bits = NDArray[np.uint64]
@@ -53,18 +54,19 @@ def hash_of_row(columns: Sequence[pa.Array | pa.Scalar], rows: int) -> Ints:
 
 def _are_few(values: pa.Array) -> bool:
     """Whether so many values are alike that it pays to hash each only once."""
+    if pa.types.is_dictionary(values.type):
+        return True
     first = values.slice(0, _LOOKED_AT)
     return len(values) > _LOOKED_AT and len(first.unique()) < len(first) // 4
 
 
 def _of_few(values: pa.Array, seed: _Bits) -> _Bits:
-    encoded = pc.dictionary_encode(values, null_encoding="encode")
-    hashed: _Bits = _of_all(encoded.dictionary, seed)[np.asarray(encoded.indices)]
-    return hashed
+    entries = Entries.of(values) or Entries.of(pc.dictionary_encode(plain(values)))
+    return _of_all(plain(values), seed) if entries is None else _of_all(entries.values, seed)[entries.places]
 
 
 def _of_all(values: pa.Array, seeds: _Bits) -> _Bits:
-    seeds = np.broadcast_to(seeds, len(values))
+    values, seeds = plain(values), np.broadcast_to(seeds, len(values))
     mixed = _mixed(values, seeds)
     return np.where(np.asarray(values.is_null()), seeds, mixed) if values.null_count else mixed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from streamshed.columnar.dictionaries import Entries, plain
 from streamshed.joins.model.arrays import Booleans
 
 
@@ -15,6 +16,10 @@ def are_valid(texts: pa.Array) -> Booleans:
     >>> are_valid(pa.StringArray.from_buffers(3, *broken.buffers()[1:], broken.buffers()[0])).tolist()
     [True, False, True]
     """
+    entries = Entries.of(texts)
+    if entries is not None:
+        return are_valid(entries.values)[entries.places]
+    texts = plain(texts)
     try:
         texts.validate(full=True)
     except pa.ArrowInvalid:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.columnar import file_rows
+from streamshed.columnar.dictionaries import plain
 from streamshed.columnar.file_rows import FileRows
 
 
@@ -38,6 +39,27 @@ def test_a_stretch_is_read_whole(groups: list[int], start: int, length: int, mos
     assert all(part.rows <= most_rows for _, part in parts)
     assert all(part.columns["n"].to_pylist()[0] == part.start for _, part in parts)
     assert sum(part.rows for part in empty) == sum(len(part.columns["none"]) for part in empty) == len(expected)
+
+
+@given(
+    st.lists(st.lists(st.none() | st.sampled_from(["", "a", "é", "long" * 9]), min_size=1), min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_texts_are_the_same_however_a_file_has_them(groups: list[list[str | None]], is_encoded: bool) -> None:
+    written = pa.schema([("host", pa.string()), ("other", pa.string())])
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder, "0.parquet"))
+        with pq.ParquetWriter(path, written, use_dictionary=["host"] if is_encoded else False) as writer:
+            for texts in groups:
+                writer.write_table(pa.table({"host": texts * 50, "other": texts * 50}, written))
+        file = FileRows.of(path, {"host": pa.string(), "other": pa.string()})
+        parts = [part for run in file.runs(0, 10**6) for part in file.parts(run, ["host", "other"])]
+    expected = [text for texts in groups for text in texts * 50]
+    for name in ("host", "other"):
+        assert [text for part in parts for text in plain(part.columns[name]).to_pylist()] == expected
+    if is_encoded and any(expected):
+        assert any(pa.types.is_dictionary(part.columns["host"].type) for part in parts)
+    assert not any(pa.types.is_dictionary(part.columns["other"].type) for part in parts)
 
 
 def _write(path: Path, groups: list[int]) -> None:

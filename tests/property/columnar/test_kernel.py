@@ -73,6 +73,20 @@ ASKED = (
         lambda row: (None, f"{_text(row['host'])}\x1f{_text(row['v'])}"),
     ),
     Asked(
+        "texts",
+        lambda rows: rows.filter("upper(host) <> 'B'"),
+        lambda row: row["host"] is not None and row["host"].upper() != "B",
+        ("concat(host, '!')",),
+        lambda row: (None, f"{row['host']}!"),
+    ),
+    Asked(
+        "lengths",
+        lambda rows: rows.filter("host IS NOT NULL").filter("host <> ''").filter("7 / length(host) > 3"),
+        lambda row: bool(row["host"]) and 7 / len(row["host"]) > 3,
+        ("length(host)",),
+        lambda row: (len(row["host"]), None),
+    ),
+    Asked(
         "servers",
         lambda rows: rows.lookup(HOSTS, on="host", columns=["role"]).filter("role = 'server'"),
         lambda row: ROLES.get(row["host"]) == "server",
@@ -106,20 +120,21 @@ ROWS = st.lists(
 )
 
 
-def _sums(rows: list[Row]) -> pa.Table:
+def _sums(rows: list[Row], *, is_encoded: bool) -> pa.Table:
+    hosts = pa.array([row["host"] for row in rows], pa.string())
     columns = {
         "at": pa.array([row["at"] for row in rows], pa.timestamp("us", "UTC")),
         "v": pa.array([row["v"] for row in rows], pa.int32()),
-        "host": pa.array([row["host"] for row in rows], pa.string()),
+        "host": hosts.dictionary_encode() if is_encoded else hosts,
     }
     instants, has_time = KERNEL.instants(columns, len(rows))
     assert has_time.all()
     return KERNEL.sums(columns, instants, LOOKUPS, None, is_sampled=False)
 
 
-@given(ROWS)
-def test_each_query_has_the_sums_of_its_rows(rows: list[Row]) -> None:
-    sums = _sums(rows).to_pylist()
+@given(ROWS, st.booleans())
+def test_each_query_has_the_sums_of_its_rows(rows: list[Row], is_encoded: bool) -> None:
+    sums = _sums(rows, is_encoded=is_encoded).to_pylist()
     queries = {slot.query.definition_id: slot.query.name for slot in WORK.slots}
     classes = {one.class_id: one for one in WORK.classes}
     found: dict[str, dict[Any, list[Row]]] = defaultdict(lambda: defaultdict(list))

@@ -1,5 +1,6 @@
 """Comparisons in Spark's order: NaN equals NaN and is above everything, −0.0 equals 0.0, texts compare by bytes."""
 
+import functools
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -49,6 +50,7 @@ _ARROW = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
+_FEW = 8
 _PLAIN_INTEGER = re.compile(r"[+-]?\d{1,18}")
 _PLAIN_NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?")
 
@@ -131,13 +133,20 @@ def is_in(dialect: Dialect, operands: Sequence[ColumnNode]) -> ColumnNode:
     value_set = pa.array([value.as_py() for value in constants], kind)
 
     def kernel(datum: pa.Array) -> SureValues:
-        among = _among_fractions(datum, value_set) if kind in FRACTIONS else pc.is_in(datum, value_set=value_set)
+        among = _among_fractions(datum, value_set) if kind in FRACTIONS else _among(datum, value_set)
         if not has_null and datum.null_count == 0:
             return SureValues(among)
         unknown = pc.or_(pc.is_null(datum), pc.invert(among)) if has_null else pc.is_null(datum)
         return SureValues(pc.if_else(unknown, pa.scalar(None, BOOLEAN), among))
 
     return strict(BOOLEAN, kernel, first)
+
+
+def _among(datum: pa.Array, value_set: pa.Array) -> pa.BooleanArray:
+    """Which values are in a set; null is not. A few numbers are compared, which is faster."""
+    if len(value_set) > _FEW or datum.null_count or not pa.types.is_integer(datum.type):
+        return pc.is_in(datum, value_set=value_set)
+    return functools.reduce(pc.or_, (pc.equal(datum, value) for value in value_set))
 
 
 def _among_fractions(datum: pa.Array, value_set: pa.Array) -> pa.BooleanArray:

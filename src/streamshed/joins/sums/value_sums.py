@@ -106,20 +106,25 @@ def sums_of_values(values: RowValues, counted: Counted, *, extremes: bool, power
         powers: Whether the sums of the third and fourth powers are; likewise.
     """
     counted = counted.where(values.is_there)
-    groups, size = counted.groups, counted.size
-    none = counted.row_counts == 0
+    groups, size, present = counted.groups, counted.size, counted.row_counts
+    none = present == 0
     numbers = values.numbers if counted.places is None else values.numbers[counted.places]
     with np.errstate(over="ignore", invalid="ignore"):
         total = numbers if counted.times is None else numbers * counted.times
         squares = total * numbers
-        weights = {"total": total, "squares": squares, "sizes": np.abs(total)}
+        weights = {"total": total, "squares": squares}
+        if not total.min(initial=0.0) >= 0:
+            weights["sizes"] = np.abs(total)
         if powers:
             weights |= {"cubes": squares * numbers, "quads": squares * numbers * numbers}
-        columns = {name: _nullable(np.bincount(groups, added, size), none) for name, added in weights.items()}
-    columns["present"] = pa.array(counted.row_counts)
+        sums: dict[str, Floats] = {
+            name: np.bincount(groups, added, size).astype(np.float64, copy=False) for name, added in weights.items()
+        }
+    columns = {name: _nullable(of_groups, none) for name, of_groups in {"sizes": sums["total"], **sums}.items()}
+    columns["present"] = pa.array(present)
     if values.wholes is not None:
         whole = values.wholes if counted.places is None else values.wholes[counted.places]
-        columns |= _whole_sums(whole, counted, none)
+        columns |= _whole_sums(whole, counted, none, sums["total"])
         if extremes:
             columns["least_long"] = _nullable(_least(whole, groups, size), none)
             columns["greatest_long"] = _nullable(~_least(~whole, groups, size), none)
@@ -128,12 +133,21 @@ def sums_of_values(values: RowValues, counted: Counted, *, extremes: bool, power
     return no_sums(size) | columns
 
 
-def _whole_sums(whole: Ints, counted: Counted, none: Booleans) -> dict[str, pa.Array]:
-    """The exact sum in two parts, of which each alone is far from the largest 64-bit number."""
+def _whole_sums(whole: Ints, counted: Counted, none: Booleans, rounded: Floats) -> dict[str, pa.Array]:
+    """The exact sum in two parts, of which each alone is far from the largest 64-bit number.
+
+    Args:
+        whole: The numbers.
+        counted: Which of the rows count.
+        none: Of which groups there is no number.
+        rounded: The sums of floating-point numbers, which are exact while they are small.
+    """
     times = 1 if counted.times is None else counted.times
     largest = max(int(whole.max(initial=0)), -int(whole.min(initial=0)))
-    if largest * len(whole) * int(np.max(times, initial=1)) < 1 << 62:
-        total = whole_sums(whole * times, counted.groups, counted.size)
+    utmost = largest * len(whole) * int(np.max(times, initial=1))
+    if utmost < 1 << 62:
+        is_exact = utmost <= _EXACT
+        total = rounded.astype(np.int64) if is_exact else whole_sums(whole * times, counted.groups, counted.size)
         low, high = total & _LOW_BITS, total >> 32
     else:
         low = whole_sums((whole & _LOW_BITS) * times, counted.groups, counted.size)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from streamshed.columnar.dictionaries import plain
 from streamshed.columnar.file_rows import FileRows, RowRun
 from streamshed.columnar.spark_hash import hash_of_row
 from streamshed.joins.model.arrays import Ints
@@ -112,7 +113,7 @@ class BlockRows:
             numbers = np.arange(part.start, part.start + part.rows)
             if chosen.rows is not None:
                 taken = pa.array(chosen.rows)
-                there = {name: column.take(taken) for name, column in there.items()}
+                there = {name: plain(column.take(taken)) for name, column in there.items()}
                 numbers = numbers[chosen.rows]
             columns = {
                 **there,
@@ -121,7 +122,7 @@ class BlockRows:
                 FILE_ROW: pa.array(numbers),
                 **self._plan_columns(plan, chosen.words, len(numbers)),
             }
-            yield pa.RecordBatch.from_arrays([columns[field.name] for field in self.schema], schema=self.schema)
+            yield pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], self.schema.names)
 
     def _deciding(self, plan: RowPlan) -> Sequence[str]:
         drawn = self.identity if plan.is_drawn else ()
@@ -210,6 +211,10 @@ def _columns(file: FileRows, run: RowRun, names: Sequence[str], stretch: Stretch
     """Some columns of a run, whole."""
     read = [name for name in names if name not in stretch.constants]
     parts = list(file.parts(run, read)) if read else []
-    columns = {name: pa.concat_arrays([part.columns[name] for part in parts]) for name in read}
+    columns = {name: _joined([part.columns[name] for part in parts]) for name in read}
     constants = {name: pa.repeat(stretch.constants[name], run.stop - run.start) for name in names if name not in read}
     return columns | constants
+
+
+def _joined(parts: Sequence[pa.Array]) -> pa.Array:
+    return parts[0] if len(parts) == 1 else pa.concat_arrays([plain(part) for part in parts])

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamshed.columnar.column_work import ColumnWork
+from streamshed.columnar.dictionaries import plain
 from streamshed.columnar.kernel import ColumnKernel
 from streamshed.columnar.key_index import KeyIndex
 from streamshed.columnar.untranslatable import Unsure
@@ -34,6 +35,8 @@ SUMS_STRUCT = pa.struct([one for one in SUMS_SCHEMA if one.name not in {"instant
 
 MOST_ROWS = 1 << 17
 """So many rows are summed up at once: with more, columns no longer lie near the processor."""
+ENOUGH_ROWS = MOST_ROWS // 2
+"""As many are summed up by themselves: it would take longer to put them and others together."""
 _OURS = frozenset({FOLDERS, FILE_PATH, SAMPLING_CODES})
 """Texts that are not of the stream."""
 _MOST_UNSURE = 0.5
@@ -96,6 +99,9 @@ def _chunks(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for record_batch in record_batches:
+        if record_batch.num_rows >= ENOUGH_ROWS:
+            yield record_batch
+            continue
         waiting.append(record_batch)
         rows += record_batch.num_rows
         if rows >= MOST_ROWS:
@@ -106,8 +112,17 @@ def _chunks(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def _together(record_batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    table = pa.Table.from_batches(record_batches).combine_chunks()
+    if len(record_batches) == 1:
+        return record_batches[0]
+    names = record_batches[0].schema.names
+    batches = [pa.RecordBatch.from_arrays([*map(plain, batch.columns)], names) for batch in record_batches]
+    table = pa.Table.from_batches(batches).combine_chunks()
     return table.to_batches(max_chunksize=max(1, table.num_rows))[0]
+
+
+def _is_text(column: pa.Array) -> bool:
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    return bool(pa.types.is_string(kind))
 
 
 class _Task:
@@ -144,7 +159,7 @@ class _Task:
             parsed = dict(zip(texts.columns.schema.names, texts.columns.columns, strict=True))
             is_sure &= texts.is_sure
         for name, column in columns.items():
-            if pa.types.is_string(column.type) and name not in _OURS:
+            if _is_text(column) and name not in _OURS:
                 is_sure &= are_valid(column)
         return columns | parsed, is_sure
 
@@ -193,7 +208,7 @@ class _Task:
     def _as_they_are(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         self._left += rows.num_rows
         columns = [
-            rows.column(field.name) if field.name in rows.schema.names else pa.nulls(rows.num_rows, field.type)
+            plain(rows.column(field.name)) if field.name in rows.schema.names else pa.nulls(rows.num_rows, field.type)
             for field in self._taking.schema
         ]
         return pa.RecordBatch.from_arrays(columns, schema=self._taking.schema)

@@ -35,6 +35,15 @@ def test_others_that_are_few_or_of_which_one_is_large_too_are_not_trusted_either
     assert not found.is_trusted_with.any()
 
 
+def test_others_that_contribute_nothing_have_no_bounds_to_be_trusted() -> None:
+    zeros, ones = kept(0.1, [0.0] * 100 + [300.0]), kept(0.1, [1.1] * 100 + [300.0])
+    of_sums, of_averages = (
+        LargestRow.of(shape(function), partials(zeros, ones)) for function in (AggregateKind.SUM, AggregateKind.AVG)
+    )
+    assert of_sums.is_trusted_without.tolist() == [False, True]
+    assert of_averages.is_trusted_without.tolist() == [False, False]
+
+
 def test_of_several_rates_the_lead_of_a_row_that_leads_far_is_known() -> None:
     window = partials(together(kept(0.1, [1.0] * 50 + [300.0]), kept(0.5, [1.0] * 200)))
     found = LargestRow.of(shape(AggregateKind.SUM), window)

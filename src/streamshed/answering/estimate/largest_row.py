@@ -17,6 +17,7 @@ from streamshed.network.terms.aggregate import AggregateKind
 _LOST = 1e-9
 """What is left of a sum after a row was taken from it has no digits, if it is this much smaller than the row."""
 _MOST = 1e9
+_ALIKE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,11 @@ def _without_largest(shape: Shape, partials: WindowPartials) -> tuple[Doubles, D
     rows, total = partials.doubles("present_weighted"), np.nan_to_num(partials.doubles("total_weighted"))
     least, greatest = partials.doubles("least_number"), partials.doubles("greatest_number")
     mean = zero if is_sum else total / rows
-    value = np.where(np.abs(greatest - mean) >= np.abs(least - mean), greatest, least)
+    is_greatest = np.abs(greatest - mean) >= np.abs(least - mean)
+    value, other = np.where(is_greatest, greatest, least), np.where(is_greatest, least, greatest)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        center = zero if is_sum else np.where(rows > weight, (total - weight * value) / (rows - weight), mean)
+        mean_left = np.where(rows > weight, (total - weight * value) / (rows - weight), mean)
+        center = zero if is_sum else mean_left
         second = CentralSums.of(partials, "excess", center).power(2)
         fourth = CentralSums.of(partials, "excess_squared", center).power(4)
         largest = np.minimum(weight * (weight - 1.0) * (value - center) ** 2, np.sqrt(fourth))
@@ -72,4 +75,7 @@ def _without_largest(shape: Shape, partials: WindowPartials) -> tuple[Doubles, D
         lead = np.where(left > largest / _MOST, largest / left, np.where(largest > 0, _MOST, 0.0))
         is_told = (left > _LOST * largest) & (left_squared > _LOST * largest * largest)
         effective = np.where(is_told, left * left / left_squared, np.nan)
+        # Of rows that contribute nothing there are no bounds, which nobody trusts.
+        is_nothing = (np.abs(mean_left - other) <= _ALIKE * np.abs(value)) & (~np.bool_(is_sum) | (other == 0))
+        effective = np.where(is_nothing, 0.0, effective)
     return np.nan_to_num(lead), effective

@@ -25,6 +25,7 @@ from streamshed.sharing.sharing_class import SharingClass
 
 _SUMMED = frozenset({AggregateKind.COUNT, AggregateKind.SUM, AggregateKind.AVG, AggregateKind.MIN, AggregateKind.MAX})
 _EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})
+_MEANS = frozenset({AggregateKind.SUM, AggregateKind.AVG})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class ColumnClass:
         value: SQL of what is aggregated; None: rows are only counted.
         form: How it travels.
         has_extremes: Whether the least and the greatest value are asked for.
-        has_means: Whether means are: of sampled rows, extremes tell how far values are from them.
+        has_means: Whether means or sums are: of sampled rows, extremes tell how much a single one contributes.
     """
 
     class_id: int
@@ -267,7 +268,7 @@ def _column_class(
         value=value,
         form=form,
         has_extremes=bool(aggregates & _EXTREMES),
-        has_means=AggregateKind.AVG in aggregates,
+        has_means=bool(aggregates & _MEANS),
     )
 
 

@@ -15,6 +15,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.stream import Stream
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.statistics.group_sizes import GroupSizes
+from streamshed.statistics.large_rows import are_missed, with_large_rows
 from streamshed.statistics.measured import GroupCounts, Measured, Passed, WindowSums
 from streamshed.statistics.network_statistics import (
     Moments,
@@ -53,6 +54,7 @@ class LearnedStatistics:
         calls: Per operator that calls a user function, rows that it was given by the share that was admitted, rows that
             it was given, seconds.
         values: Per query and aggregate, windows, rows, present, total, squares, sizes, carried_rows, carried_logs.
+        large_rows: Per query and aggregate, windows, missed and lead, remembered longer than all else.
         passed: Per operator that was probed or whose rows are answers, rows, and of what time, or out of how many.
         state: What tasks took over groups in state, in how many micro-batches of which all rows were kept, and how many
             rows of each stream these had.
@@ -68,6 +70,7 @@ class LearnedStatistics:
     timed: Mapping[str, _Sums] = field(default_factory=dict)
     calls: Mapping[str, _Sums] = field(default_factory=dict)
     values: Mapping[str, _Sums] = field(default_factory=dict)
+    large_rows: Mapping[str, _Sums] = field(default_factory=dict)
     passed: Mapping[str, _Sums] = field(default_factory=dict)
     state: _Sums = field(default_factory=dict)
     groups: Mapping[str, _Sums] = field(default_factory=dict)
@@ -107,10 +110,11 @@ class LearnedStatistics:
                 call_sums["reached"] = cost.rows / measured.call_rates.get(address, 1.0)
                 call_sums["offered"] = float(offered_rows.get(stream, 0))
             calls[address] = _faded(calls.get(address, {}), call_sums)
-        values, windows = dict(self.values), measured.windows.items()
+        values, large_rows, windows = dict(self.values), dict(self.large_rows), measured.windows.items()
         for (query, aggregate), sums in windows:
             name = _value_name(query, aggregate)
             values[name] = _faded(values.get(name, {}), _value_sums(sums))
+            large_rows[name] = with_large_rows(large_rows.get(name, {}), sums.carried)
         return replace(
             self,
             offered={name: _faded(self.offered.get(name, {}), arrivals) for name, arrivals in latest.items()},
@@ -118,6 +122,7 @@ class LearnedStatistics:
             timed=self._timed_with(measured.event_seconds),
             calls=calls,
             values=values,
+            large_rows=large_rows,
             passed=self._passed_with(measured.passed, offered_rows),
             state=self._state_with(measured.state_seconds, offered_rows),
             groups=_groups_with(self.groups, {q: sums.groups for (q, _), sums in windows if sums.groups.by_size}),
@@ -202,8 +207,11 @@ class LearnedStatistics:
         """Return on which share of the rows kept estimates of an aggregate rest, as a rule; None: that is not known.
 
         It is the geometric mean over the latest windows and groups, each with the weight of its rows, so that a few in
-        which one row carries everything do not speak for all.
+        which one row carries everything do not speak for all. It is 0 where samples are likely to have missed
+        large rows.
         """
+        if are_missed(self.large_rows.get(_value_name(query, aggregate), {})):
+            return 0.0
         sums = self.values.get(_value_name(query, aggregate), {})
         rows = sums.get("carried_rows", 0.0)
         return math.exp(sums["carried_logs"] / rows) if rows > 0 else None
@@ -216,6 +224,7 @@ class LearnedStatistics:
             "timed": self.timed,
             "calls": self.calls,
             "values": self.values,
+            "large_rows": self.large_rows,
             "passed": self.passed,
             "state": self.state,
             "groups": self.groups,
@@ -364,7 +373,7 @@ def _value_name(query: str, aggregate: str) -> str:
 
 def _value_sums(sums: WindowSums) -> dict[str, float]:
     counted = {"windows": sums.count, "rows": sums.rows}
-    counted |= {"carried_rows": sums.carried_rows, "carried_logs": sums.carried_logs}
+    counted |= {"carried_rows": sums.carried.rows, "carried_logs": sums.carried.logs}
     of_values = {"total": sums.total, "squares": sums.squares, "sizes": sums.sizes}
     if not all(abs(total) <= _LARGEST for total in of_values.values()):
         return counted

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from streamshed.answering.estimate.carried_rows import CarriedSums
+
 
 @dataclass(frozen=True, slots=True)
 class CallCost:
@@ -41,6 +43,9 @@ class GroupCounts:
         )
 
 
+_NOTHING_CARRIED = CarriedSums()
+
+
 @dataclass(frozen=True, slots=True)
 class WindowSums:
     """Sums over some windows of a value of a query, scaled where rows were sampled.
@@ -56,8 +61,7 @@ class WindowSums:
         sampled_groups: Those of the other windows, with the rows that they are estimated to have: groups that are
             smaller than what one row of a sample stands for are too few, and too large; all together have about as many
             rows as there were.
-        carried_rows: Rows kept of what was sampled, where it is known on how many of them estimates rest.
-        carried_logs: Σ n·log(n_eff/n) over windows and groups of them, n_eff of their n rows carrying the estimate.
+        carried: Which of the rows kept carry estimates.
         covered: How many windows that is, of which parts lie before the first row of the stream; None: none do.
     """
 
@@ -69,8 +73,7 @@ class WindowSums:
     sizes: float = 0.0
     groups: GroupCounts = GroupCounts()
     sampled_groups: GroupCounts = GroupCounts()
-    carried_rows: float = 0.0
-    carried_logs: float = 0.0
+    carried: CarriedSums = _NOTHING_CARRIED
     covered: float | None = None
 
     @property
@@ -88,8 +91,7 @@ class WindowSums:
             self.sizes + other.sizes,
             self.groups + other.groups,
             self.sampled_groups + other.sampled_groups,
-            self.carried_rows + other.carried_rows,
-            self.carried_logs + other.carried_logs,
+            self.carried + other.carried,
         )
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,6 +69,48 @@ def test_however_many_rates_there_were_few_intervals_are_remembered_and_the_deep
         found = remembered((*found, newest), since=0)
     assert len(found) == MOST_REMEMBERED
     assert [(one.start, one.until) for one in found if one.sampling_rates["7.0"] == 0.01] == [(250, 250)]
+
+
+def _relative_width(rates: list[float], rows: int, chance: np.random.Generator) -> float:
+    """Mean width of counts by the mean of what it would be if all was remembered, a window per second and rate."""
+    shed: tuple[ShedInterval, ...] = ()
+    for second, rate in enumerate(rates):
+        shed = remembered((*shed, _in_force(second, rate)), since=0)
+    shape = Shape(AggregateKind.COUNT, counts_rows=True, value=None, key_notations=())
+    answering = Answering([Output("q", "s", "n", shape, definition_id=7, slot=0)], confidence=0.95)
+    windows = [
+        {
+            **kept(rate, np.ones(chance.binomial(rows, rate))),
+            "window_start": second * SECOND,
+            "window_end": (second + 1) * SECOND,
+        }
+        for second, rate in enumerate(rates)
+    ]
+    widths = _widths(answering, windows, shed)
+    ideal = [
+        _widths(answering, [window], [_in_force(second, rates[second])])[0] for second, window in enumerate(windows)
+    ]
+    return float(np.mean(widths) / np.mean(ideal))
+
+
+def _in_force(second: int, rate: float) -> ShedInterval:
+    return ShedInterval(
+        stream="s", start=second * SECOND, until=(second + 1) * SECOND - 1, sampling_rates={"7.0": rate}
+    )
+
+
+def _widths(answering: Answering, windows: list[dict[str, Any]], shed: Sequence[ShedInterval]) -> list[float]:
+    [answers] = answering.answers(partials(*windows), shed)
+    return [row["upper"] - row["lower"] for row in answers.to_pylist()]
+
+
+@pytest.mark.parametrize("changes", [33, 64, 200])
+def test_counts_after_many_rates_are_nearly_as_narrow_as_if_all_were_remembered(changes: int) -> None:
+    chance = np.random.default_rng(changes)
+    drifting = np.clip(0.3 * np.exp(np.cumsum(chance.normal(0.0, 0.15, changes))), 0.01, 0.9)
+    falling = 0.5 - 0.002 * (np.arange(changes) % 100)
+    for rates in (drifting, falling):
+        assert _relative_width(rates.tolist(), 200, chance) <= 1.1
 
 
 def test_counts_after_one_deep_cut_are_as_narrow_as_their_own_rate_allows() -> None:

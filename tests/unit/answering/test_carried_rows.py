@@ -38,18 +38,18 @@ def test_the_rows_that_carry_a_sum_are_told_with_the_weight_of_those_that_were_k
         kept(0.1, [1.0]),
         {**kept(0.1, [1.0] * 30), "definition_id": 8},
     )
-    told = CarriedRows(outputs(AggregateKind.SUM)).log_effective_shares(windows)
+    told = CarriedRows(outputs(AggregateKind.SUM)).sums(windows)
     assert told.keys() == {(7, 0)}
-    assert told[7, 0] == pytest.approx((501.0, -401 * np.log(401)))
-    assert CarriedRows(outputs(AggregateKind.COUNT)).log_effective_shares(windows) == {}
+    assert (told[7, 0].rows, told[7, 0].logs) == pytest.approx((501.0, -401 * np.log(401)))
+    assert CarriedRows(outputs(AggregateKind.COUNT)).sums(windows) == {}
 
 
 def test_a_sample_that_looks_better_than_most_of_its_query_is_flagged() -> None:
     few = Answering(outputs(AggregateKind.SUM), 0.95)
     window = partials(kept(0.1, [1.0] * 100))
-    low = [few.answers(window, effective_shares=shares)[0].column("low")[0].as_py() for shares in ({}, {"7.0": 0.49})]
+    low = [few.answers(window, effective_shares=shares)[0].column("low")[0].as_py() for shares in ({}, {"7.0": 0.14})]
     assert low == [False, True]
-    enough = few.answers(window, effective_shares={"7.0": 0.5, "8.0": 0.001})
+    enough = few.answers(window, effective_shares={"7.0": 0.16, "8.0": 0.001})
     assert not enough[0].column("low")[0].as_py()
     counts = Answering(outputs(AggregateKind.COUNT), 0.95).answers(window, effective_shares={"7.0": 0.001})
     assert not counts[0].column("low")[0].as_py()
@@ -72,7 +72,7 @@ def test_where_one_row_in_hundreds_carries_a_sum_hardly_any_is_trusted_once_that
             [answer] = answering.answers(window, effective_shares=shares)[0].to_pylist()
             if not answer["low"]:
                 trusted[is_known].append(answer["lower"] <= truth <= answer["upper"])
-        sums = window_sums(window, answering.carried.log_effective_shares(window))
+        sums = window_sums(window, answering.carried.sums(window))
         measured = Measured(windows={("q", "a"): sums[7, 0]})
         learned = learned.updated(measured, offered_rows={"s": 1000}, elapsed_seconds=1.0)
     assert len(trusted[False]) > 60

@@ -22,9 +22,15 @@ from streamshed.answering.estimate.carried_rows import CarriedRows
 from streamshed.answering.estimate.cohort_estimate import cohort_estimate
 from streamshed.answering.estimate.distinct import distinct_counts
 from streamshed.answering.estimate.effective_rows import effective_rows
-from streamshed.answering.estimate.interval import ENOUGH_ROWS, count_interval, normal_interval
+from streamshed.answering.estimate.interval import (
+    ENOUGH_ROWS,
+    count_interval,
+    enough_rows,
+    normal_interval,
+)
 from streamshed.answering.estimate.known_rows import KnownRows
 from streamshed.answering.estimate.quantile import is_rounded, quantiles
+from streamshed.answering.estimate.skewed_bounds import skewed_bounds
 from streamshed.answering.table.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.table.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
 from streamshed.answering.table.group_key import keys_written
@@ -158,7 +164,7 @@ class Answering:
             "rows_used": pa.array(counted),
             "rows_estimated": pa.array(partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")),
             "exact": pa.array(exact),
-            "low": pa.array((kept_rate < 1.0) & (estimate.is_low | (usual < ENOUGH_ROWS))),
+            "low": pa.array((kept_rate < 1.0) & (estimate.is_low | (usual < enough_rows(shape.function)))),
             "reason": pa.array(reasons, pa.string(), mask=exact),
         }
         return _batch(ANSWER, len(partials), columns)
@@ -256,13 +262,14 @@ class Answering:
                 np.zeros(len(partials), np.bool_),
                 shape.each_within(self._confidence),
             )
-        effective = effective_rows(shape, partials)
+        effective, confidence = effective_rows(shape, partials), shape.each_within(self._confidence)
+        is_low = effective < enough_rows(shape.function)
         numbers = value_column.to_numpy(zero_copy_only=False)
-        bounds = normal_interval(numbers, error, shape.each_within(self._confidence), effective_rows=effective)
+        bounds = normal_interval(numbers, error, confidence, effective_rows=effective)
+        skewed = skewed_bounds(shape, partials, numbers, error, confidence)
+        lower, upper = (np.where(is_low | np.isnan(new), old, new) for new, old in zip(skewed, bounds, strict=True))
         error_or_nan = np.where(error > 0, error, np.nan)
-        return Estimate(
-            exact, value_column, error_or_nan, bounds, effective < ENOUGH_ROWS, shape.each_within(self._confidence)
-        )
+        return Estimate(exact, value_column, error_or_nan, (lower, upper), is_low, confidence)
 
     def _least_rate_of_the_window(
         self, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]

@@ -42,16 +42,18 @@ class CentralSums:
     second: Doubles | None = None
 
     @classmethod
-    def of(cls, partials: WindowPartials, factor: str) -> CentralSums:
-        """Take the sums from window partials; m is the estimated mean.
+    def of(cls, partials: WindowPartials, factor: str, center: Doubles | None = None) -> CentralSums:
+        """Take the sums from window partials.
 
         Args:
             partials: Of what.
             factor: "excess" or "excess_squared".
+            center: m, one per window; None: the estimated means.
         """
         present, slices = partials.doubles("present"), SliceMoments.of(partials)
         with np.errstate(invalid="ignore", divide="ignore"):
-            center = np.nan_to_num(partials.doubles("total_weighted") / partials.doubles("present_weighted"))
+            if center is None:
+                center = np.nan_to_num(partials.doubles("total_weighted") / partials.doubles("present_weighted"))
             reach = np.maximum(*(np.abs(partials.doubles(f"{side}_number") - center) for side in ("least", "greatest")))
         # The mean of values that are all alike is off by its own rounding.
         reach = np.where(reach <= _units(present) * np.abs(center), 0.0, reach)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from streamshed.answering.table.window_partials import Doubles, Longs
+from streamshed.network.terms.aggregate import AggregateKind
 
 
 def count_interval(
@@ -108,7 +109,13 @@ def _distinct(rows: Doubles, sampling_rate: Doubles) -> tuple[Doubles, Longs]:
 
 
 ENOUGH_ROWS = 50
-"""With as many effective rows, bounds of sums hold as often as they say."""
+"""With as many effective rows, bounds hold as often as they say, whatever they are made of."""
+_ENOUGH_FOR = {AggregateKind.SUM: 15, AggregateKind.AVG: 15}
+
+
+def enough_rows(function: AggregateKind) -> int:
+    """Return with how many effective rows the bounds of an aggregate hold as often as they say."""
+    return _ENOUGH_FOR.get(function, ENOUGH_ROWS)
 
 
 def normal_interval(

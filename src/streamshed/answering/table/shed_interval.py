@@ -62,7 +62,7 @@ def remembered(shed: Sequence[ShedInterval], *, since: int) -> tuple[ShedInterva
     return tuple(piece for _, lasting in sorted(by_stream.items()) for piece in _limited(_pieces(lasting)))
 
 
-MOST_REMEMBERED = 32
+MOST_REMEMBERED = 64
 """More intervals of a stream than this are not told apart."""
 
 

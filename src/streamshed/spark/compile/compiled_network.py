@@ -50,7 +50,7 @@ from streamshed.spark.windows.window_partials import window_partials
 
 CountStage = Callable[[Sequence[CompiledStream], T.StructType], DataFrame]
 _EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})
-_CENTERED = DISPERSIONS | {AggregateKind.AVG}
+_MEASURED = DISPERSIONS | {AggregateKind.AVG, AggregateKind.SUM}
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ def compiled_partials(
     extremes = any(output.shape.function in _EXTREMES for output in outputs)
     sketches = Sketches.of(outputs, present)
     sizes = any(tuple(sized_of_stream(stream.work)) for stream in streams)
-    reaches = any(output.shape.function in _CENTERED for output in outputs)
+    reaches = any(output.shape.function in _MEASURED for output in outputs)
     slices = slice_partials(united, layout, extremes=extremes, reaches=reaches, sizes=sizes, sketches=sketches)
     slices = with_folded(slices, network.merging.foldings if layout.collected and folds else {})
     partials = window_partials(slices, classes, present, layout, sketches, network.carried)

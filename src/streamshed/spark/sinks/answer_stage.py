@@ -116,7 +116,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         for record_batch in whole_groups(record_batches, answering.derived.definitions):
             partials_of_windows = WindowPartials(record_batch)
             partials_in_time = _answered(partials_of_windows, dropped, answering.definitions_by_count)
-            report.sums.append(window_sums(partials_in_time, answering.carried.log_effective_shares(partials_in_time)))
+            report.sums.append(window_sums(partials_in_time, answering.carried.sums(partials_in_time)))
             for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined, usual, lost):
                 if report.takes(answers):
                     yield answers

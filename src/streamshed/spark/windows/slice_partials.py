@@ -34,8 +34,8 @@ def slice_partials(
             where there is such a column, is what many rows were summed up to that one is in the place of.
         layout: Which families of partials state holds.
         extremes: Whether any query asks for one; else they are there but empty, which costs less.
-        reaches: Whether any asks for an average, variance or deviation: the extremes of sampled rows tell how far their
-            values are from the mean.
+        reaches: Whether any asks for a sum, average, variance or deviation: the extremes of sampled rows tell how much
+            a single one of them contributes.
         sizes: Whether rows may be chosen by size; else nothing is told of it, likewise.
         sketches: Which values are sketched.
 

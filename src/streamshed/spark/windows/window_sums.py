@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import pyarrow.compute as pc
 
+from streamshed.answering.estimate.carried_rows import CarriedSums
 from streamshed.answering.table.answer_schema import ANSWER, ROW
 from streamshed.answering.table.window_partials import Doubles, Longs, WindowPartials
 from streamshed.sharing.intake import Share
@@ -16,7 +17,7 @@ from streamshed.statistics.measured import GroupCounts, WindowSums
 
 
 def window_sums(
-    partials: WindowPartials, carried: Mapping[Share, tuple[float, float]] = MappingProxyType({})
+    partials: WindowPartials, carried: Mapping[Share, CarriedSums] = MappingProxyType({})
 ) -> dict[Share, WindowSums]:
     """Return the sums of each value of each query over the windows in a table of window partials.
 
@@ -31,8 +32,8 @@ def window_sums(
     chosen = np.flatnonzero(pc.equal(kinds, ANSWER).to_numpy(zero_copy_only=False))
     delivered = np.flatnonzero(pc.equal(kinds, ROW).to_numpy(zero_copy_only=False))
     sums = {**_of_rows(partials.take(delivered)), **_of_windows(partials.take(chosen))}
-    for share, (rows, logs) in carried.items():
-        sums[share] = replace(sums[share], carried_rows=rows, carried_logs=logs)
+    for share, share_carried in carried.items():
+        sums[share] = replace(sums[share], carried=share_carried)
     return sums
 
 

@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from streamshed.answering.estimate.carried_rows import CarriedSums
 from streamshed.answering.table.output import Output, Shape
 from streamshed.network.model.network import network
 from streamshed.network.terms.aggregate import AggregateKind
@@ -38,7 +39,7 @@ def test_on_how_many_rows_estimates_rest_is_the_geometric_mean_by_rows() -> None
     shape = Shape(AggregateKind.SUM, counts_rows=False, value=None, key_notations=())
     outputs = [Output("q", "s", name, shape, definition_id=7, slot=slot) for slot, name in enumerate(("a", "b"))]
     windows = {
-        ("q", "a"): WindowSums(carried_rows=100.0) + WindowSums(carried_rows=300.0, carried_logs=-600.0),
+        ("q", "a"): WindowSums(carried=CarriedSums(100.0)) + WindowSums(carried=CarriedSums(300.0, -600.0)),
         ("q", "b"): WindowSums(rows=10.0),
     }
     learned = LearnedStatistics().updated(Measured(windows=windows), offered_rows={}, elapsed_seconds=1.0)

@@ -18,6 +18,7 @@ from streamshed.version import __version__
 
 if TYPE_CHECKING:
     from streamshed.dashboard.metrics_server import MetricsServer
+    from streamshed.dashboard.run_metrics import RunMetrics
     from streamshed.dashboard.run_traces import RunTraces
     from streamshed.elasticity.settings import ElasticSettings
     from streamshed.elasticity.thresholds import Thresholds
@@ -33,6 +34,7 @@ _LATER = {
     "LoadPrior": "network.run.load_prior",
     "MetricsServer": "dashboard.metrics_server",
     "NetworkStatistics": "statistics.network_statistics",
+    "RunMetrics": "dashboard.run_metrics",
     "RunTraces": "dashboard.run_traces",
     "Thresholds": "elasticity.thresholds",
     "WorkerLimits": "elasticity.workers",
@@ -49,6 +51,7 @@ __all__ = [
     "NetworkStatistics",
     "Query",
     "QueryNetwork",
+    "RunMetrics",
     "RunTraces",
     "Stream",
     "StreamshedError",

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from streamshed.dashboard.run_history import RunHistory
+    from streamshed.dashboard.run_metrics import RunMetrics
+    from streamshed.dashboard.run_traces import RunTraces
     from streamshed.network.document.document import NetworkDocument
     from streamshed.network.model.network import QueryNetwork
     from streamshed.spark.run import Run
@@ -73,6 +75,7 @@ class RunRequest:
         place: Where it runs.
         page: Where the run is shown as a page: host and port; None: nowhere.
         metrics: Where Prometheus is told metrics: host and port; None: nowhere.
+        push_metrics: Whether OpenTelemetry is told metrics.
         traces: Whether OpenTelemetry is told of the micro-batches.
         log: How the log is written to standard error, in the place of a view; None: it is not.
         as_json: Lines of JSON instead of a live view.
@@ -84,6 +87,7 @@ class RunRequest:
     place: RunPlace
     page: tuple[str, int] | None
     metrics: tuple[str, int] | None
+    push_metrics: bool
     traces: bool
     log: LogForm | None
     as_json: bool
@@ -188,11 +192,22 @@ def _faces(request: RunRequest, running: Run, checkpoint: str) -> Iterator[None]
             host, port = request.metrics
             served = faces.enter_context(MetricsServer(running, host=host, port=port))
             _say(request, f"metrics: {served.url}")
-        if request.traces:
-            from streamshed.dashboard.run_traces import RunTraces
-
-            faces.enter_context(RunTraces(running))
+        for subject, follower in _told_to_opentelemetry(request, running):
+            faces.enter_context(follower)
+            if not follower.has_receiver:
+                _say(request, f"{subject}: no OpenTelemetry SDK takes them in; start it by opentelemetry-instrument")
         yield
+
+
+def _told_to_opentelemetry(request: RunRequest, running: Run) -> Iterator[tuple[str, RunMetrics | RunTraces]]:
+    if request.push_metrics:
+        from streamshed.dashboard.run_metrics import RunMetrics
+
+        yield "metrics", RunMetrics(running)
+    if request.traces:
+        from streamshed.dashboard.run_traces import RunTraces
+
+        yield "traces", RunTraces(running)
 
 
 def _say(request: RunRequest, text: str) -> None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamshed.closing import Closable
-from streamshed.dashboard.following import Follower, Reporting
-from streamshed.dashboard.metrics import METRICS, MetricKind
-from streamshed.dashboard.run_history import RunHistory
+from streamshed.dashboard.following import Reporting
+from streamshed.dashboard.metrics import METRICS, MetricKind, MetricValues
 from streamshed.errors import MissingExtraError, PortInUseError
-
-if TYPE_CHECKING:
-    from streamshed.spark.loop.run_status import RunStatus
 
 
 class MetricsServer(Closable):
@@ -33,15 +29,13 @@ class MetricsServer(Closable):
             from prometheus_client import CollectorRegistry, start_http_server
         except ImportError as error:
             raise MissingExtraError("metrics need a package more: pip install 'streamshed[metrics]'") from error
-        self._run = run
-        self._history, self._is_closed = RunHistory(), False
-        self._follower = Follower(run, self._take, name="streamshed-metrics")
+        self._values, self._is_closed = MetricValues(run, thread="streamshed-metrics"), False
         registry = CollectorRegistry()
         registry.register(self)
         try:
             self._server, self._thread = start_http_server(port, addr=host, registry=registry)
         except OSError as error:
-            self._follower.close()
+            self._values.close()
             raise PortInUseError.of(error, host, port, "metrics") from error
 
     @property
@@ -54,14 +48,12 @@ class MetricsServer(Closable):
         """Return all metrics as they are now, as `prometheus_client` asks for them."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
-        self._follower.look()
-        history = self._history
-        yield GaugeMetricFamily("streamshed_up", "1 while the run is active, else 0.", float(self._run.is_active))
+        now = self._values.look()
         for metric in METRICS:
             family = (CounterMetricFamily if metric.kind is MetricKind.COUNTER else GaugeMetricFamily)(
                 metric.name, metric.meaning, labels=metric.labels
             )
-            for labels, value in metric.samples(history):
+            for labels, value in metric.samples(now):
                 family.add_metric(list(labels), float(value))
             yield family
 
@@ -73,7 +65,4 @@ class MetricsServer(Closable):
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-        self._follower.close()
-
-    def _take(self, status: RunStatus) -> None:
-        self._history = self._history.after(status)
+        self._values.close()

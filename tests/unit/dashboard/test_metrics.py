@@ -121,7 +121,7 @@ def test_each_metric_says_what_it_means(server: MetricsServer, run: ReportingRun
 def test_every_metric_has_a_sample_once_it_has_a_value(server: MetricsServer, run: ReportingRun) -> None:
     query = replace(answered(1, exact=1), rows=3, gaps=2, predictions=1)
     run.statuses.append(shed(2, queries={"tcp": query}))
-    assert {name for name, _ in told(server)} == {metric.name for metric in METRICS} | {"streamshed_up"}
+    assert {name for name, _ in told(server)} == {metric.name for metric in METRICS}
 
 
 def test_micro_batches_count_once_however_often_it_is_asked(server: MetricsServer, run: ReportingRun) -> None:
@@ -156,8 +156,8 @@ def test_names_follow_the_conventions() -> None:
 
 def test_the_table_of_the_docs_is_that_of_the_code() -> None:
     rows = page("docs/metrics.md").table("All metrics")
-    assert first_names(rows) == ["streamshed_up", *(metric.name for metric in METRICS)]
-    for row, metric in zip(rows[1:], METRICS, strict=True):
+    assert first_names(rows) == [metric.name for metric in METRICS]
+    for row, metric in zip(rows, METRICS, strict=True):
         assert row[1:] == [str(metric.kind), ", ".join(f"`{label}`" for label in metric.labels), metric.meaning]
 
 
@@ -185,7 +185,7 @@ def test_each_alert_is_seen_to_sound_and_to_be_silent() -> None:
 
 def test_alerts_rest_on_metrics_that_there_are() -> None:
     text = (MONITORING / "alerts.yml").read_text()
-    assert set(re.findall(r"\bstreamshed_\w+", text)) <= {metric.name for metric in METRICS} | {"streamshed_up"}
+    assert set(re.findall(r"\bstreamshed_\w+", text)) <= {metric.name for metric in METRICS}
 
 
 def test_a_real_prometheus_takes_them_in(server: MetricsServer, tmp_path: Path) -> None:

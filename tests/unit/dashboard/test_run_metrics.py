@@ -56,7 +56,7 @@ def whole_run() -> ReportingRun:
 
 def test_what_is_pushed_is_what_is_served(receiver: OtlpReceiver, provider: MeterProvider) -> None:
     with MetricsServer(whole_run(), port=0) as server:
-        served = told(server)
+        served = told(server.url)
     with RunMetrics(whole_run(), provider=provider):
         pass
     [[scope]] = receiver.pushes

@@ -1,9 +1,10 @@
-"""Pictures have seven colors, and people who are color-blind tell them apart."""
+"""Pictures have seven colors, the page its own, and people who are color-blind tell them apart."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 
@@ -23,6 +24,8 @@ FILES = [
     for file in (ROOT / folder).rglob("*.py")
     if "matplotlib" in file.read_text("utf-8") and file.name != "png.py"
 ]
+
+PAGE = (ROOT / "src/streamshed/page/static/page.css").read_text("utf-8")
 
 # How those see linear RGB who lack a kind of cone: G. Machado, M. Oliveira, L. Fernandes, A Physiologically-based Model
 # for Simulation of Color Vision Deficiency, IEEE TVCG 15 (2009), table of severity 1.
@@ -60,13 +63,24 @@ def seen(color: str, by: str) -> Numbers:
     return lab(np.clip(SEEN_BY[by] @ linear, 0, 1))
 
 
+def least_distance(colors: Iterable[str], by: str) -> float:
+    return min(float(np.linalg.norm(seen(one, by) - seen(other, by))) for one, other in combinations(colors, 2))
+
+
 @pytest.mark.parametrize("by", SEEN_BY)
 def test_everybody_tells_all_colors_apart(by: str) -> None:
     assert len(set(COLORS)) == 7
-    distances = {
-        (one, other): float(np.linalg.norm(seen(one, by) - seen(other, by))) for one, other in combinations(COLORS, 2)
-    }
-    assert min(distances.values()) > 4 * JUST_NOTICED, min(distances, key=lambda pair: distances[pair])
+    assert least_distance(COLORS, by) > 4 * JUST_NOTICED
+
+
+@pytest.mark.parametrize("by", SEEN_BY)
+@pytest.mark.parametrize("names", [("good", "shedding", "late"), ("good", "blue", "orange", "gray")])
+def test_everybody_tells_states_and_lines_of_the_page_apart(names: tuple[str, ...], by: str) -> None:
+    light_and_dark = PAGE.split("prefers-color-scheme: dark")
+    assert len(light_and_dark) == 2
+    for text in light_and_dark:
+        colors = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", text))
+        assert least_distance([colors[name] for name in names], by) > 4 * JUST_NOTICED
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Iterator
 
@@ -97,6 +98,18 @@ def test_each_run_of_a_process_is_told_apart(receiver: OtlpReceiver, provider: M
     assert numbers[1] == numbers[0] + 1
     offered = "streamshed_offered_rows_total", frozenset({("clock", "time")})
     assert [pushed(scope)[offered] for scope in receiver.pushes[0]] == [6000, 1000]
+
+
+def test_a_receiver_that_is_away_ends_no_run(caplog: pytest.LogCaptureFixture) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        away = f"http://127.0.0.1:{closed.getsockname()[1]}/v1/metrics"
+        reader = PeriodicExportingMetricReader(OTLPMetricExporter(away, timeout=0.1), export_interval_millis=NEVER)
+        nobody_there = MeterProvider([reader], shutdown_on_exit=False)
+        with RunMetrics(whole_run(), provider=nobody_there):
+            pass
+        nobody_there.shutdown()
+    assert "Failed to export metrics batch" in caplog.text
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,13 +29,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from playwright.sync_api import CDPSession, Page, sync_playwright
+from tests.unit.dashboard.otlp_receiver import otlp_receiver
 from tests.unit.dashboard.reporting_run import ReportingRun
 from tests.unit.dashboard.statuses import answered, status
 from tests.unit.page.recorded import Recorded
 
 from streamshed.dashboard.metrics_server import MetricsServer
 from streamshed.dashboard.run_history import RunHistory
+from streamshed.dashboard.run_metrics import RunMetrics
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, KEPT_FILES
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.loop.history import History
@@ -248,7 +253,7 @@ def measured(
 
 
 def metrics_figures(queries: int) -> dict[str, Any]:
-    """What metrics take: for each micro-batch, and for each time that Prometheus asks."""
+    """What metrics take: for each micro-batch, for each time that Prometheus asks, and for each push."""
     answers = {f"q{query}": answered(100, exact=50, error=0.01) for query in range(queries)}
     run = ReportingRun(*(status(number, **answers) for number in range(200)))
     history, micro_batch_seconds, scrape_seconds = RunHistory(), [], []
@@ -262,7 +267,25 @@ def metrics_figures(queries: int) -> dict[str, Any]:
             with urllib.request.urlopen(server.url) as answer:  # noqa: S310 - of this process
                 answer.read()
             scrape_seconds.append(time.perf_counter() - began)
-    return {"micro_batch_seconds": _spread(micro_batch_seconds), "scrape_seconds": _spread(scrape_seconds)}
+    return {
+        "micro_batch_seconds": _spread(micro_batch_seconds),
+        "scrape_seconds": _spread(scrape_seconds),
+        "push_seconds": _spread(list(_push_seconds(run))),
+    }
+
+
+def _push_seconds(run: ReportingRun) -> Iterator[float]:
+    """How long pushes to a receiver in this process take, what it does included."""
+    with otlp_receiver() as receiver:
+        exporter = OTLPMetricExporter(endpoint=f"{receiver.url}/v1/metrics")
+        reader = PeriodicExportingMetricReader(exporter, export_interval_millis=float("inf"))
+        provider = MeterProvider([reader], shutdown_on_exit=False)
+        with RunMetrics(run, provider=provider):
+            for _ in range(50):
+                began = time.perf_counter()
+                provider.force_flush()
+                yield time.perf_counter() - began
+        provider.shutdown()
 
 
 def _spread(values: list[float]) -> dict[str, float]:

@@ -69,6 +69,7 @@ LINKS = {
     "predict.method": "how-to/fill-gaps.md#what-a-prediction-says",
     "predictions": "how-to/fill-gaps.md",
     "priority": "how-to/choose-what-is-shed.md#say-what-matters-most",
+    "push_metrics": "metrics.md#pushed-by-opentelemetry",
     "publish_needs": "how-to/several-applications.md",
     "reserve": "running.md#state-families",
     "run.json": "running.md#the-handle",

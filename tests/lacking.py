@@ -1,4 +1,4 @@
-"""Tests that need a program which a machine may lack: a browser, Prometheus, Postgres, Maven."""
+"""Tests that need a program which a machine may lack: a browser, Prometheus, Postgres, Maven, systemd."""
 
 import os
 from typing import Final, NoReturn

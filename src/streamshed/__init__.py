@@ -20,6 +20,7 @@ from streamshed.version import __version__
 
 if TYPE_CHECKING:
     from streamshed.dashboard.metrics_server import MetricsServer
+    from streamshed.dashboard.run_metrics import RunMetrics
     from streamshed.dashboard.run_traces import RunTraces
     from streamshed.elasticity.settings import ElasticSettings
     from streamshed.elasticity.thresholds import Thresholds
@@ -35,6 +36,7 @@ _LATER = {
     "LoadPrior": "network.run.load_prior",
     "MetricsServer": "dashboard.metrics_server",
     "NetworkStatistics": "statistics.network_statistics",
+    "RunMetrics": "dashboard.run_metrics",
     "RunTraces": "dashboard.run_traces",
     "Thresholds": "elasticity.thresholds",
     "WorkerLimits": "elasticity.workers",
@@ -52,6 +54,7 @@ __all__ = [
     "Query",
     "QueryNetwork",
     "Rows",
+    "RunMetrics",
     "RunTraces",
     "StreamshedError",
     "Thresholds",

@@ -62,7 +62,8 @@ def test_a_run_tells_of_its_micro_batches_and_stops_when_asked(document: Path, n
 
 def test_queries_come_while_it_runs(document: Path) -> None:
     checkpoint = document.with_name("checkpoint")
-    process = started(document, "--json", "--log", "json", "--traces", "--checkpoint", str(checkpoint))
+    told = ("--json", "--log", "json", "--push-metrics", "--traces")
+    process = started(document, *told, "--checkpoint", str(checkpoint))
     assert process.stdout
     first = json.loads(process.stdout.readline())
     more = document.with_name("more.yaml")
@@ -78,7 +79,11 @@ def test_queries_come_while_it_runs(document: Path) -> None:
     assert process.returncode == ExitCode.DONE
     log = [json.loads(line) for line in errors.splitlines()]
     assert {line["level"] for line in log} == {"INFO"}
-    assert {line["logger"] for line in log} == {"streamshed.spark.start_notes", "streamshed.decisions"}
+    assert {line["logger"] for line in log} == {
+        *("streamshed.spark.start_notes", "streamshed.decisions", "streamshed.cli.run_session")
+    }
+    no_receiver = [line["message"] for line in log if "OpenTelemetry" in line["message"]]
+    assert [message.partition(":")[0] for message in no_receiver] == ["metrics", "traces"]
     decisions = [line for line in log if line["logger"] == "streamshed.decisions"]
     assert decisions[0]["changes"]["reason"][0] == "starting"
     statuses = [first, *map(json.loads, rest.splitlines())]

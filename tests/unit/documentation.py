@@ -7,8 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-_CODE_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_INDENTED_BLOCK = re.compile(r"^ +```(\w*)\n(.*?)^ +```$", re.MULTILINE | re.DOTALL)
+_CODE_BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_INDENTED_BLOCK = re.compile(r"^ +```([^\n]*)\n(.*?)^ +```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^(#+) (.+)$", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _QUOTED = re.compile(r"`([^`]+)`")
@@ -41,6 +41,16 @@ class Page:
 
     def code(self, language: str) -> list[str]:
         return [code for block_language, code in self.blocks if block_language == language]
+
+    @property
+    def documents(self) -> list[str]:
+        """Blocks of YAML that are a document of a network, or a part of one."""
+        return [code for code in self.code("yaml") if "apiVersion:" not in code]
+
+    @property
+    def manifests(self) -> list[str]:
+        """Blocks of YAML that describe objects of Kubernetes."""
+        return [code for code in self.code("yaml") if "apiVersion:" in code]
 
     def section(self, title: str) -> str:
         """The text below a heading, up to the next one."""

@@ -1,5 +1,8 @@
 import re
 import shlex
+import tomllib
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock, create_autospec
@@ -66,25 +69,52 @@ def test_the_example_of_the_readme_has_ten_lines() -> None:
     assert len([line for line in example.splitlines() if line.strip()]) <= 10
 
 
-@pytest.mark.parametrize("shown", pages(), ids=lambda shown: shown.path.name)
-def test_the_commands_shown_exist(shown: Page) -> None:
-    lines = [line.strip() for code in shown.code("sh") for line in code.splitlines()]
+def commands(shown: Page) -> Iterator[list[str]]:
+    """The words of each command on a page."""
+    for code in shown.code("sh"):
+        for line in code.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            for is_between, command in groupby(words, lambda word: word in {"&&", "&"}):
+                if not is_between:
+                    yield list(command)
+
+
+COMMANDS = [command for shown in pages() for command in commands(shown)]
+OURS = re.compile(r"(scripts|examples|docker|tests|benchmarks)/[\w./-]+")
+"""A file or folder of this project."""
+
+OTHERS = {"cd", "docker", "export", "mkdir", "opentelemetry-instrument", "pip", "python", "python3", "spark-submit"}
+"""Programs that are not of this project: what they are given is looked at as far as it is."""
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_command_that_is_shown_is_of_a_program_and_of_files_that_are_there(command: list[str]) -> None:
+    program = Path(command[0].rpartition("$(")[2].split()[0]).name
+    assert program in {"make", "streamshed", "venv-pack", *OTHERS} or (ROOT / "scripts" / program).exists()
+    ours = [match[0] for word in command if (match := OURS.match(word.rpartition("$(")[2]))]
+    assert [path for path in ours if not (ROOT / path).exists()] == []
+    extras = {extra for word in command for extra in re.findall(r"streamshed\[(\w+)\]", word)}
+    assert extras <= tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"].keys()
+
+
+@pytest.mark.parametrize("command", [words for words in COMMANDS if words[0] == "make"], ids=" ".join)
+def test_a_target_of_make_that_is_shown_exists(command: list[str]) -> None:
     makefile = (ROOT / "Makefile").read_text()
-    targets = re.findall(r"^([a-z-]+):", makefile, re.MULTILINE)
-    variables = re.findall(r"\$\((\w+)\)", makefile)
-    for line in lines:
-        program, *arguments = shlex.split(line, comments=True)
-        if program == "make":
-            given = [argument.partition("=")[0] for argument in arguments if "=" in argument]
-            assert set(given) <= set(variables)
-            assert {argument for argument in arguments if "=" not in argument} <= set(targets)
-        elif program.startswith("scripts/"):
-            assert (ROOT / program).exists()
-        elif Path(program).name == "streamshed":
-            name, *options = arguments
-            command = cli.get_command(click.Context(cli), name)
-            assert command is not None
-            command.make_context(name, options, parent=click.Context(cli))
+    given = [word.partition("=")[0] for word in command[1:] if "=" in word]
+    assert set(given) <= set(re.findall(r"\$\((\w+)\)", makefile))
+    assert {word for word in command[1:] if "=" not in word} <= set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [words[number + 1 :] for words in COMMANDS for number, word in enumerate(words) if Path(word).name == "streamshed"],
+    ids=" ".join,
+)
+def test_a_command_of_streamshed_that_is_shown_is_understood(arguments: list[str]) -> None:
+    name, *options = arguments
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    command.make_context(name, options, parent=click.Context(cli))
 
 
 def test_links_lead_somewhere() -> None:

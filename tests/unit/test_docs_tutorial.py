@@ -35,7 +35,7 @@ def ran(command: str, *options: str) -> Outcome:
 def shown_behind(command: str) -> str:
     """The output that the page shows below a command."""
     (shown,) = re.findall(
-        rf"^streamshed {command}[^\n]*\n```\n\n```\n(.*?)^```$", TUTORIAL.text, re.MULTILINE | re.DOTALL
+        rf"^streamshed {command}[^\n]*\n```\n\n```text\n(.*?)^```$", TUTORIAL.text, re.MULTILINE | re.DOTALL
     )
     return str(shown)
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from streamshed.dashboard.png import write_png
+from streamshed.dashboard.png import BLUE, COLORS, GRAY, GREEN, ORANGE, PURPLE, VERMILION, write_png
 from streamshed_bench.joins.join_cases import ONE_SIDED, TWO_SIDED, JoinCase
 from streamshed_bench.joins.join_runs import SECOND, JoinRun
 from streamshed_bench.joins.joins_by_clock import RATE_SCALE, TimedRuns
@@ -19,12 +19,12 @@ from streamshed_bench.joins.joins_indexed import INDEXED, UNINDEXED, IndexedRuns
 from streamshed_bench.joins.joins_recorded import RecordedRuns
 
 _COLORS = {
-    "full": "#777777",
-    "random_drop": "#c0392b",
-    "rate_adaptation": "#e08a1e",
-    "time_correlation": "#3f9b5f",
-    "direction": "#7a5195",
-    "greedy": "#2f6db3",
+    "full": GRAY,
+    "random_drop": VERMILION,
+    "rate_adaptation": ORANGE,
+    "time_correlation": GREEN,
+    "direction": PURPLE,
+    "greedy": BLUE,
 }
 _WHOLE_COURSE = slice(None)
 
@@ -77,7 +77,7 @@ def _draw_course(axes: Axes, runs: Runs, case: JoinCase, title: str) -> None:
 
 
 def _draw_fractions(axes: Axes, run: JoinRun) -> None:
-    for color, name, place in (("#e08a1e", "r1", 0), ("#2f6db3", "r2", 1)):
+    for color, name, place in ((ORANGE, "r1", 0), (BLUE, "r2", 1)):
         axes.plot([pair[place] for pair in run.fractions], color=color, label=name)
     _finish(axes, "seconds: direction, τ = 5/8 ρ (Figure 6)")
     axes.set_ylabel("share of the window compared")
@@ -110,7 +110,7 @@ def _line_by_skew(axes: Axes, runs: Runs, case: JoinCase, *, label: str, color: 
 
 
 def _draw_basic_windows(axes: Axes, runs: Runs) -> None:
-    for price, color in zip(runs.chosen, ("#3f9b5f", "#2f6db3"), strict=False):
+    for price, color in zip(runs.chosen, (GREEN, BLUE), strict=False):
         points = sorted(runs.by_basic_window(price).items())
         axes.plot(*zip(*points, strict=True), "o-", color=color, label=f"a read costs {price:g} comparisons")
         run = runs.chosen[price]
@@ -128,7 +128,7 @@ def _draw_timed(axes: Axes, timed: TimedRuns | None) -> None:
 
 
 def _draw_indexed(axes: Axes, indexed: IndexedRuns | None) -> None:
-    for kernel, color in ((INDEXED, "#2f6db3"), (UNINDEXED, "#3f9b5f")):
+    for kernel, color in ((INDEXED, BLUE), (UNINDEXED, GREEN)):
         if indexed:
             axes.plot(*zip(*indexed.results(kernel).items(), strict=True), "o-", color=color, label=kernel)
     axes.set_xscale("log")
@@ -147,10 +147,11 @@ def _draw_shares(axes: Axes, recorded: Mapping[str, RecordedRuns]) -> None:
 
 
 def _draw_profiles(axes: Axes, recorded: Mapping[str, RecordedRuns]) -> None:
-    for name, of in recorded.items():
+    for color, (name, of) in zip(COLORS, recorded.items(), strict=False):
         lags, yields = zip(*of.profile, strict=True)
         widest, most = max(map(abs, lags)), max(*yields, 1e-12)
-        axes.plot([lag / widest for lag in lags], [one / most for one in yields], label=name.replace("_", " "))
+        shares = [results / most for results in yields]
+        axes.plot([lag / widest for lag in lags], shares, color=color, label=name.replace("_", " "))
     _finish(axes, "lag ÷ window, right row − left row")
     axes.set_ylabel("results per comparison ÷ the most")
 

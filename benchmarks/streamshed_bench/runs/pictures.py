@@ -12,12 +12,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from streamshed.dashboard.png import write_png
+from streamshed.dashboard.png import BLUE, COLORS, GRAY, GREEN, ORANGE, VERMILION, write_png
 from streamshed_bench.runs.burst_course import BurstCourse, Course
 from streamshed_bench.runs.ratios import MedianInterval
 
-_BLUE, _ORANGE, _GREEN, _RED, _GRAY = "#2f6db3", "#e08a1e", "#3f9b5f", "#c0392b", "#777777"
-_DELAY_COLORS = (_BLUE, _RED, _GRAY)
+_DELAY_COLORS = (BLUE, VERMILION, GRAY)
 
 
 def draw_throughput(
@@ -36,7 +35,7 @@ def draw_throughput(
     """
     figure = _figure((12.0, 4.2), "Throughput on one machine")
     contestants, queries, keys = figure.subplots(1, 3)
-    contestants.barh(list(bars), list(bars.values()), color=_BLUE)
+    contestants.barh(list(bars), list(bars.values()), color=BLUE)
     contestants.invert_yaxis()
     contestants.set_xscale("log")
     contestants.set_xlabel("rows per second")
@@ -62,13 +61,13 @@ def draw_overhead(path: Path, *, ratios: Sequence[float], interval: MedianInterv
     """
     figure = _figure((8.0, 4.0), "Samplers and plan table compiled in, nothing shed")
     axes = figure.subplots()
-    axes.plot(range(1, len(ratios) + 1), ratios, "o", color=_BLUE, markersize=4, label="pair")
-    axes.axhline(1.0, color=_GRAY, linewidth=1, linestyle="--")
-    axes.axhline(interval.median, color=_ORANGE, linewidth=1.4, label=f"median {interval.median:.3f}")
+    axes.plot(range(1, len(ratios) + 1), ratios, "o", color=BLUE, markersize=4, label="pair")
+    axes.axhline(1.0, color=GRAY, linewidth=1, linestyle="--")
+    axes.axhline(interval.median, color=ORANGE, linewidth=1.4, label=f"median {interval.median:.3f}")
     axes.axhspan(
         interval.low,
         interval.high,
-        color=_ORANGE,
+        color=ORANGE,
         alpha=0.2,
         linewidth=0,
         label=f"95 % interval {interval.low:.3f} to {interval.high:.3f}",
@@ -96,16 +95,16 @@ def draw_burst(path: Path, course: BurstCourse) -> None:
     delay.set_yscale("log")
     delay.set_ylabel("delay of answers, seconds")
     delay.legend(loc="upper left", fontsize=8, frameon=False)
-    _steps(rate_axes, course.sampling_rate, color=_GREEN, label="sampling rate")
+    _steps(rate_axes, course.sampling_rate, color=GREEN, label="sampling rate")
     rate_axes.set_ylim(0, 1.05)
     rate_axes.set_ylabel("sampling rate")
-    _steps(load, course.load, color=_ORANGE, label="load")
-    load.axhline(1.0, color=_GRAY, linewidth=1, linestyle="--")
+    _steps(load, course.load, color=ORANGE, label="load")
+    load.axhline(1.0, color=GRAY, linewidth=1, linestyle="--")
     load.set_ylim(bottom=0)
     load.set_ylabel("load factor")
     load.set_xlabel("seconds")
     for axes in (delay, rate_axes, load):
-        axes.axvspan(*course.burst_seconds, color=_ORANGE, alpha=0.08, linewidth=0)
+        axes.axvspan(*course.burst_seconds, color=ORANGE, alpha=0.08, linewidth=0)
     write_png(figure, path)
 
 
@@ -121,14 +120,14 @@ def draw_goodput(path: Path, *, courses: Mapping[str, Mapping[str, Mapping[float
     """
     figure = _figure((12.0, 4.2), "Work that reaches an answer, as the load rises")
     goodput, delay, error = figure.subplots(1, 3)
-    for color, name in zip((_BLUE, _ORANGE, _GREEN, _RED), courses["goodput"], strict=False):
+    for color, name in zip((BLUE, ORANGE, GREEN, VERMILION), courses["goodput"], strict=False):
         for axes, panel in ((goodput, "goodput"), (delay, "delay"), (error, "error")):
             course = courses[panel][name]
             axes.plot(list(course), list(course.values()), "o-", color=color, markersize=4, label=name)
         course = courses["oracle"][name]
         error.plot(list(course), list(course.values()), "--", color=color, label=f"{name}, by an oracle")
     for axes in (goodput, delay):
-        axes.axhline(1.0, color=_GRAY, linewidth=1, linestyle="--")
+        axes.axhline(1.0, color=GRAY, linewidth=1, linestyle="--")
         axes.set_ylim(bottom=0)
     goodput.set_ylabel("useful rows per second ÷ those at load 1")
     delay.set_ylabel("95th percentile of delay ÷ goal")
@@ -160,7 +159,7 @@ def draw_accuracy(path: Path, *, errors: Mapping[tuple[str, float], Sequence[flo
     by_load, over_time = figure.subplots(1, 2)
     policies = dict.fromkeys(policy for policy, _ in errors)
     middle = _in_the_middle(errors, list(policies))
-    for color, policy in zip((_RED, _ORANGE, _BLUE), policies, strict=False):
+    for color, policy in zip((VERMILION, ORANGE, BLUE), policies, strict=False):
         points = sorted((load, fmean(found)) for (of, load), found in errors.items() if of == policy)
         by_load.plot([load for load, _ in points], [error for _, error in points], "o-", color=color, label=policy)
         over_time.plot(errors[policy, middle], color=color, label=policy)
@@ -194,8 +193,9 @@ def draw_planning(path: Path, *, planned: Mapping[str, Mapping[int, float]], rep
     """
     figure = _figure((7.0, 4.5), "Planning: three operators per query")
     axes = figure.subplots()
-    for name, by_queries in {**planned, "for another load": replanned}.items():
-        axes.plot(list(by_queries), list(by_queries.values()), "o-", markersize=4, label=name)
+    courses = {**planned, "for another load": replanned}
+    for color, (name, by_queries) in zip(COLORS, courses.items(), strict=False):
+        axes.plot(list(by_queries), list(by_queries.values()), "o-", color=color, markersize=4, label=name)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("queries")
@@ -255,7 +255,7 @@ def draw_latency(path: Path, *, parts: Mapping[str, Mapping[str, float]], times:
     figure = _figure((9.0, 3.6), "A micro-batch of few rows")
     axes = figure.subplots()
     ends = dict.fromkeys(parts, 0.0)
-    colors = itertools.cycle((_GRAY, _RED, _ORANGE, _BLUE, _GREEN))
+    colors = itertools.cycle((GRAY, VERMILION, ORANGE, BLUE, GREEN))
     for part in next(iter(parts.values())):
         seconds = [parts[name][part] for name in parts]
         axes.barh(list(parts), seconds, left=list(ends.values()), color=next(colors), label=part.replace("_", " "))
@@ -284,8 +284,8 @@ def draw_changes(path: Path, *, pauses: Mapping[int, Sequence[float]], trigger_s
     axes = figure.subplots()
     for place, query_count in enumerate(pauses):
         of_count = pauses[query_count]
-        axes.plot(of_count, [place] * len(of_count), "|", color=_BLUE, markersize=16, markeredgewidth=1.5)
-    axes.axvline(trigger_seconds, color=_RED, linewidth=1, linestyle="--", label="trigger interval")
+        axes.plot(of_count, [place] * len(of_count), "|", color=BLUE, markersize=16, markeredgewidth=1.5)
+    axes.axvline(trigger_seconds, color=VERMILION, linewidth=1, linestyle="--", label="trigger interval")
     axes.set_yticks(range(len(pauses)), [f"{query_count} queries" for query_count in pauses])
     axes.set_ylim(len(pauses) - 0.5, -0.5)
     axes.set_xlim(left=0)
@@ -313,7 +313,7 @@ def draw_soak(path: Path, *, minutes: Sequence[float], amounts: Mapping[str, Seq
     }
     figure = _figure((12.0, 6.4), "What a run holds while it goes on")
     for axes, (title, names) in zip(figure.subplots(2, 2).flat, panels.items(), strict=True):
-        for name, color in zip(names, (_BLUE, _ORANGE, _GREEN, _GRAY), strict=False):
+        for name, color in zip(names, (BLUE, ORANGE, GREEN, GRAY), strict=False):
             scale = 1e-6 if name.endswith("_bytes") else 1.0
             label = name.removesuffix("_megabytes").removesuffix("_bytes").replace("_", " ")
             axes.plot(minutes, [scale * amount for amount in amounts[name]], color=color, linewidth=1.4, label=label)
@@ -328,17 +328,17 @@ def draw_soak(path: Path, *, minutes: Sequence[float], amounts: Mapping[str, Seq
 def _over_sampling_rates(values: Mapping[tuple[str, float], float], title: str, *, level: float) -> tuple[Figure, Axes]:
     figure = _figure((7.0, 4.5), title)
     axes = figure.subplots()
-    for name in dict.fromkeys(name for name, _ in values):
+    for color, name in zip(COLORS, dict.fromkeys(name for name, _ in values), strict=False):
         points = sorted((sampling_rate, value) for (of, sampling_rate), value in values.items() if of == name)
-        axes.plot(*zip(*points, strict=True), "o-", markersize=4, label=name)
-    axes.axhline(level, color=_GRAY, linewidth=1, linestyle="--")
+        axes.plot(*zip(*points, strict=True), "o-", color=color, markersize=4, label=name)
+    axes.axhline(level, color=GRAY, linewidth=1, linestyle="--")
     axes.set_xscale("log")
     axes.legend(fontsize=8, frameon=False)
     return figure, axes
 
 
 def _draw_growth(axes: Axes, speeds: Mapping[int, float], name: str) -> None:
-    axes.plot(list(speeds), list(speeds.values()), "o-", color=_GREEN, markersize=4)
+    axes.plot(list(speeds), list(speeds.values()), "o-", color=GREEN, markersize=4)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel(name)

@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from streamshed.answering.predict.prediction import predict_groups
-from streamshed.dashboard.png import write_png
+from streamshed.dashboard.png import BLUE, ORANGE, VERMILION, write_png
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.retention import needed_share, unneeded_times
 from streamshed.planning.window_drop.windows.gap_coin import GapCoin
@@ -52,7 +52,7 @@ _DAY = 86_400_000_000
 _LEAST_FULL = 0.1
 """Windows that hold less than this share of what is usual are not judged."""
 
-_COLORS = {"sample": "#c0392b", "linear": "#e08a1e", "local": "#2f6db3"}
+_COLORS = {"sample": VERMILION, "linear": ORANGE, "local": BLUE}
 
 Numbers = npt.NDArray[np.float64]
 

@@ -9,12 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from streamshed.dashboard.png import write_png
+from streamshed.dashboard.png import BLUE, COLORS, GRAY, ORANGE, write_png
 from streamshed_bench.windows.drop_places import EXCESS, EXCESSES, DropPlaces
 from streamshed_bench.windows.drop_runs import DropRun
-
-_COLORS = ("#2f6db3", "#e08a1e", "#3f9b5f")
-_GRAY = "#777777"
 
 
 def draw_windows(path: Path, *, real: Mapping[tuple[str, float], tuple[float, float]], places: DropPlaces) -> None:
@@ -39,23 +36,23 @@ def draw_windows(path: Path, *, real: Mapping[tuple[str, float], tuple[float, fl
         _draw_places(axes[2], places.forked, "a fork (Figure 11)")
         tumbling = sorted(size for size, slide in places.shapes if size == slide)
         by_one = sorted(size for size, slide in places.shapes if slide == 1)
-        _draw_shapes(axes[3], places, [(size, size) for size in tumbling], tumbling, "tumbling", _COLORS[0])
-        _draw_shapes(axes[3], places, [(size, 1) for size in by_one], by_one, "sliding by 1", _COLORS[1])
+        _draw_shapes(axes[3], places, [(size, size) for size in tumbling], tumbling, "tumbling", BLUE)
+        _draw_shapes(axes[3], places, [(size, 1) for size in by_one], by_one, "sliding by 1", ORANGE)
         axes[3].set_xlabel("window size, rows (Figure 12)")
         largest = max(tumbling)
         slides = sorted(slide for size, slide in places.shapes if size == largest)
-        _draw_shapes(axes[4], places, [(largest, slide) for slide in slides], slides, "measured", _COLORS[0])
+        _draw_shapes(axes[4], places, [(largest, slide) for slide in slides], slides, "measured", BLUE)
         axes[4].set_xlabel(f"slide, rows; size {largest} (Figure 13)")
         axes[5].set_axis_off()
     write_png(figure, path)
 
 
 def _draw_real(axes: Axes, real: Mapping[tuple[str, float], tuple[float, float]]) -> None:
-    for color, name in zip(_COLORS, dict.fromkeys(name for name, _ in real), strict=False):
+    for color, name in zip(COLORS, dict.fromkeys(name for name, _ in real), strict=False):
         points = sorted((load, *shares) for (of, load), shares in real.items() if of == name)
         axes.plot([load for load, *_ in points], [share for _, share, _ in points], "o-", color=color, label=name)
     ideal = sorted({(load, best) for (_, load), (_, best) in real.items()})
-    axes.plot(*zip(*ideal, strict=True), "--", color=_GRAY, label="the most there can be")
+    axes.plot(*zip(*ideal, strict=True), "--", color=GRAY, label="the most there can be")
     axes.set_xlabel("load factor")
     axes.set_ylabel("share of windows delivered")
     axes.set_ylim(0, 1.05)
@@ -63,10 +60,10 @@ def _draw_real(axes: Axes, real: Mapping[tuple[str, float], tuple[float, float]]
 
 
 def _draw_places(axes: Axes, by_place: Mapping[str, DropRun], title: str) -> None:
-    for color, (name, drop_run) in zip(_COLORS, by_place.items(), strict=False):
+    for color, (name, drop_run) in zip(COLORS, by_place.items(), strict=False):
         shares = [drop_run.curve.delivered(excess) for excess in EXCESSES]
         axes.plot(EXCESSES, shares, "o-", color=color, label=name.replace("_", " "))
-    axes.plot(EXCESSES, [1 / (1 + excess) for excess in EXCESSES], "--", color=_GRAY, label="ideal")
+    axes.plot(EXCESSES, [1 / (1 + excess) for excess in EXCESSES], "--", color=GRAY, label="ideal")
     axes.set_xlabel(f"excess rate x: {title}")
     axes.set_ylabel("share of windows delivered")
     axes.set_ylim(0, 1.05)

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from streamshed.dashboard.png import write_png
+from streamshed.dashboard.png import GRAY, write_png
 from streamshed.simulator.course import Course
 from streamshed_bench.workers.elastic_sizes import GOAL_TRIGGERS, ElasticSizes
 from streamshed_bench.workers.simulate_picture import COLORS
@@ -47,10 +47,10 @@ def draw_elastic(path: Path, *, courses: Mapping[str, Course], sizes: ElasticSiz
         passed = 0.0
         for count in sizes.step_triggers[:-1]:
             passed += count * sizes.trigger_seconds
-            axes.axvline(passed, color="0.8", linewidth=0.8, zorder=0)
+            axes.axvline(passed, color=GRAY, alpha=0.4, linewidth=0.8, zorder=0)
     for place in (2, 3):
         panels[place].yaxis.set_major_formatter(PercentFormatter(1.0))
-    panels[-1].axhline(GOAL_TRIGGERS * sizes.trigger_seconds, color="0.5", linewidth=0.8, linestyle="--")
+    panels[-1].axhline(GOAL_TRIGGERS * sizes.trigger_seconds, color=GRAY, linewidth=0.8, linestyle="--")
     panels[-1].set_ylim(bottom=0)
     panels[-1].set_xlabel("seconds")
     panels[0].legend(fontsize=8, frameon=False, ncols=len(courses))

@@ -9,15 +9,15 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from streamshed.dashboard.png import write_png
+from streamshed.dashboard.png import BLUE, GREEN, ORANGE, PURPLE, VERMILION, write_png
 from streamshed.simulator.course import Course
 
 COLORS = {
-    "predictive": "#2f6db3",
-    "thresholds": "#e08a1e",
-    "thresholds_on_offered": "#7a5195",
-    "shedding_only": "#c0392b",
-    "scaling_only": "#3f9b5f",
+    "predictive": BLUE,
+    "thresholds": ORANGE,
+    "thresholds_on_offered": PURPLE,
+    "shedding_only": VERMILION,
+    "scaling_only": GREEN,
 }
 
 

@@ -65,11 +65,10 @@ def _explained(
     from streamshed.dashboard.explained_network import ExplainedNetwork
 
     run = overridden(replace(document.run, elastic=None), options)
-    control = replace(ControlSettings.of(run).for_network(document.network), larger_micro_batches=False)
     foundation = document.network.foundation
     network_statistics = statistics_for(foundation, file_of(run, statistics))
     return ExplainedNetwork(
-        load_planner(foundation, network_statistics, control).plan_at(load),
+        load_planner(document.network, network_statistics, ControlSettings.of(run)).plan_at(load),
         document.run.predictions,
         workers_by(network_statistics, foundation, replace(run, elastic=document.run.elastic)),
         row_ways(foundation),

@@ -40,6 +40,7 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
     help="Show the run as a page here. With the address that is printed, queries can be changed.",
 )
 @click.option("--metrics", type=ADDRESS, help="Serve metrics to Prometheus here, such as 127.0.0.1:9464.")
+@click.option("--push-metrics", is_flag=True, help="Tell OpenTelemetry the metrics, which pushes them.")
 @click.option("--traces", is_flag=True, help="Tell OpenTelemetry a span per micro-batch, with its steps.")
 @click.option(
     "--log",
@@ -61,6 +62,7 @@ def run(  # noqa: PLR0913 - one for each option
     memory: str,
     page: tuple[str, int] | None,
     metrics: tuple[str, int] | None,
+    push_metrics: bool,
     traces: bool,
     log: str | None,
     jars: str | None,
@@ -81,6 +83,7 @@ def run(  # noqa: PLR0913 - one for each option
         place=RunPlace(master=master, cores=cores, memory=memory, jars=jars),
         page=page,
         metrics=metrics,
+        push_metrics=push_metrics,
         traces=traces,
         log=None if log is None else LogForm(log),
         as_json=as_json,

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from streamshed.dashboard.run_history import RunHistory
+    from streamshed.dashboard.run_metrics import RunMetrics
+    from streamshed.dashboard.run_traces import RunTraces
     from streamshed.network.document.document import NetworkDocument
     from streamshed.network.model.network import QueryNetwork
     from streamshed.spark.run import Run
@@ -73,6 +75,7 @@ class RunRequest:
         place: Where it runs.
         page: Where the run is shown as a page: host and port; None: nowhere.
         metrics: Where Prometheus is told metrics: host and port; None: nowhere.
+        push_metrics: Whether OpenTelemetry is told metrics.
         traces: Whether OpenTelemetry is told of the micro-batches.
         log: How the log is written to standard error, in the place of a view; None: it is not.
         as_json: Lines of JSON instead of a live view.
@@ -84,6 +87,7 @@ class RunRequest:
     place: RunPlace
     page: tuple[str, int] | None
     metrics: tuple[str, int] | None
+    push_metrics: bool
     traces: bool
     log: LogForm | None
     as_json: bool
@@ -147,7 +151,7 @@ def _run(
         )
     with (
         running,
-        _faces(request, running, checkpoint),
+        faces(request, running, checkpoint),
         _requests(request, running, spark, checkpoint) as serve_requests,
         Stopping(duration_seconds=request.duration_seconds) as stopping,
         _view(request, settings) as view,
@@ -170,9 +174,22 @@ def _run(
 
 
 @contextmanager
-def _faces(request: RunRequest, running: Run, checkpoint: str) -> Iterator[None]:
-    """Show the page, and tell metrics and traces meanwhile, where that was asked for."""
-    with ExitStack() as faces:
+def faces(request: RunRequest, running: Run, checkpoint: str) -> Iterator[None]:
+    """Show the page, and tell metrics and traces meanwhile, where that was asked for.
+
+    A page and metrics at the same address are served by one server.
+
+    Args:
+        request: What was asked.
+        running: The run.
+        checkpoint: Its checkpoint.
+    """
+    with ExitStack() as shown:
+        beside = {}
+        if request.metrics is not None and request.metrics == request.page:
+            from streamshed.dashboard.metrics_server import PrometheusMetrics
+
+            beside["/metrics"] = shown.enter_context(PrometheusMetrics(running)).text
         if request.page is not None:
             from streamshed.page.changes import Changes
             from streamshed.page.serving import PageServer
@@ -180,19 +197,32 @@ def _faces(request: RunRequest, running: Run, checkpoint: str) -> Iterator[None]
             host, port = request.page
             box = RequestBox(checkpoint)
             changes = Changes(box.running, box.ask, folder=request.file.parent)
-            shown = faces.enter_context(PageServer(checkpoint, host=host, port=port, changes=changes))
-            _say(request, f"page: {shown.url}")
-        if request.metrics is not None:
+            page = shown.enter_context(PageServer(checkpoint, host=host, port=port, changes=changes, beside=beside))
+            _say(request, f"page: {page.url}")
+            for path in beside:
+                _say(request, f"metrics: {page.url.partition('?')[0].rstrip('/')}{path}")
+        if request.metrics is not None and not beside:
             from streamshed.dashboard.metrics_server import MetricsServer
 
             host, port = request.metrics
-            served = faces.enter_context(MetricsServer(running, host=host, port=port))
+            served = shown.enter_context(MetricsServer(running, host=host, port=port))
             _say(request, f"metrics: {served.url}")
-        if request.traces:
-            from streamshed.dashboard.run_traces import RunTraces
-
-            faces.enter_context(RunTraces(running))
+        for subject, follower in _told_to_opentelemetry(request, running):
+            shown.enter_context(follower)
+            if not follower.has_receiver:
+                _say(request, f"{subject}: no OpenTelemetry SDK takes them in; start it by opentelemetry-instrument")
         yield
+
+
+def _told_to_opentelemetry(request: RunRequest, running: Run) -> Iterator[tuple[str, RunMetrics | RunTraces]]:
+    if request.push_metrics:
+        from streamshed.dashboard.run_metrics import RunMetrics
+
+        yield "metrics", RunMetrics(running)
+    if request.traces:
+        from streamshed.dashboard.run_traces import RunTraces
+
+        yield "traces", RunTraces(running)
 
 
 def _say(request: RunRequest, text: str) -> None:

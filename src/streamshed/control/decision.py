@@ -66,8 +66,8 @@ class Decision:
         work_shares: For every stream, the share of the work on its rows that this takes.
         expected_errors: For every query, the relative standard error to be expected under the plan.
         missed_goals: Queries whose `max_error` is more than the plan can keep to.
-        samplers: The sampling rate of each sampler, by the address of the stream or operator, or the name of the query,
-            that it stands before.
+        samplers: The sampling rate of each sampler, by what it stands before: the address of a stream or operator,
+            or `query` and the name of a query.
         sized: Of the queries that are shed, those whose rows are chosen by size, and at which rates.
         counting: Of the queries that are shed, those whose rows are counted, and the code of the rate at which they
             are.

@@ -126,9 +126,9 @@ def explain_change(
     """
 
     def explained(network: QueryNetwork) -> Explanation:
-        settings, foundation = control.for_network(network), network.foundation
+        foundation = network.foundation
         believed = with_sides(foundation, believed_statistics(foundation, statistics), statistics)
-        planner = load_planner(foundation, believed, settings)
+        planner = load_planner(network, believed, control)
         return planner.plan(load * planner.usual_rows_per_second)
 
     return ExplainedChange(explained(before), explained(after))

@@ -131,10 +131,10 @@ def explain_network(  # noqa: PLR0913 - what a run is told of shedding, each by 
     settings = Settings(
         policy=policy, trigger=trigger, latency=latency, headroom=headroom, confidence=confidence, fudge=fudge
     )
-    control, foundation = ControlSettings.of(settings).for_network(network), network.foundation
+    foundation = network.foundation
     believed = with_sides(foundation, believed_statistics(foundation, statistics), statistics)
     return ExplainedNetwork(
-        load_planner(foundation, believed, control).plan_at(load),
+        load_planner(network, believed, ControlSettings.of(settings)).plan_at(load),
         row_ways=row_ways(foundation),
         costs_are_guessed=statistics is None,
     )

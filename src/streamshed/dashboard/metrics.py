@@ -1,4 +1,4 @@
-"""The metrics of a run for Prometheus: which there are, what they mean, and their values now."""
+"""The metrics of a run: which there are, what they mean, and their values now."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from streamshed.dashboard.following import Follower, Reporting
 from streamshed.dashboard.run_history import DomainSoFar, RunHistory
 
 if TYPE_CHECKING:
-    from streamshed.spark.loop.run_status import QueryStatus
+    from streamshed.spark.loop.run_status import QueryStatus, RunStatus
 
 Labels = tuple[str, ...]
 Samples = Iterator[tuple[Labels, float]]
@@ -24,6 +25,19 @@ class MetricKind(StrEnum):
 
     GAUGE = "gauge"
     """It is what it is now."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunNow:
+    """What the values of metrics come from.
+
+    Attributes:
+        is_active: Whether the run is active.
+        history: What it has done so far.
+    """
+
+    is_active: bool
+    history: RunHistory
 
 
 @dataclass(frozen=True)
@@ -42,39 +56,39 @@ class Metric:
     kind: MetricKind
     labels: Labels
     meaning: str
-    samples: Callable[[RunHistory], Samples]
+    samples: Callable[[RunNow], Samples]
 
 
-def _of_domains(value: Callable[[DomainSoFar], float | None]) -> Callable[[RunHistory], Samples]:
-    def samples(history: RunHistory) -> Samples:
-        for clock, domain in history.domains.items():
+def _of_domains(value: Callable[[DomainSoFar], float | None]) -> Callable[[RunNow], Samples]:
+    def samples(now: RunNow) -> Samples:
+        for clock, domain in now.history.domains.items():
             if (number := value(domain)) is not None:
                 yield (clock,), number
 
     return samples
 
 
-def _of_each(values: Callable[[DomainSoFar], Mapping[str, float]]) -> Callable[[RunHistory], Samples]:
-    def samples(history: RunHistory) -> Samples:
-        for clock, domain in history.domains.items():
+def _of_each(values: Callable[[DomainSoFar], Mapping[str, float]]) -> Callable[[RunNow], Samples]:
+    def samples(now: RunNow) -> Samples:
+        for clock, domain in now.history.domains.items():
             for name, number in values(domain).items():
                 yield (clock, name), number
 
     return samples
 
 
-def _of_queries(value: Callable[[QueryStatus], float | None]) -> Callable[[RunHistory], Samples]:
-    def samples(history: RunHistory) -> Samples:
-        for name, query in history.queries.items():
+def _of_queries(value: Callable[[QueryStatus], float | None]) -> Callable[[RunNow], Samples]:
+    def samples(now: RunNow) -> Samples:
+        for name, query in now.history.queries.items():
             if (number := value(query)) is not None:
                 yield (name,), number
 
     return samples
 
 
-def _of_queries_now(values: Callable[[DomainSoFar], Mapping[str, float]]) -> Callable[[RunHistory], Samples]:
-    def samples(history: RunHistory) -> Samples:
-        for domain in history.domains.values():
+def _of_queries_now(values: Callable[[DomainSoFar], Mapping[str, float]]) -> Callable[[RunNow], Samples]:
+    def samples(now: RunNow) -> Samples:
+        for domain in now.history.domains.values():
             for name, number in values(domain).items():
                 yield (name,), number
 
@@ -86,20 +100,20 @@ def _is_shedding(domain: DomainSoFar) -> float:
     return float(status.is_shedding or any(share < 1 for share in status.kept_shares.values()))
 
 
-def _answers(history: RunHistory) -> Samples:
-    for name, query in history.queries.items():
+def _answers(now: RunNow) -> Samples:
+    for name, query in now.history.queries.items():
         yield (name, "exact"), query.exact_answers
         yield (name, "estimated"), query.answers - query.exact_answers
 
 
-def _workers(history: RunHistory) -> Samples:
-    for clock, domain in history.domains.items():
+def _workers(now: RunNow) -> Samples:
+    for clock, domain in now.history.domains.items():
         if (scaling := domain.latest.scaling) is not None:
             for state in ("running", "starting", "wanted"):
                 yield (clock, state), getattr(scaling, f"workers_{state}")
 
 
-def _joins(name: str) -> Callable[[RunHistory], Samples]:
+def _joins(name: str) -> Callable[[RunNow], Samples]:
     return _of_each(lambda domain: {stream: getattr(join, name) for stream, join in domain.latest.joins.items()})
 
 
@@ -107,6 +121,13 @@ _COUNTER, _GAUGE = MetricKind.COUNTER, MetricKind.GAUGE
 _CLOCK, _QUERY, _REASON, _JOIN = ("clock",), ("query",), ("clock", "reason"), ("clock", "join")
 
 METRICS = (
+    Metric(
+        "streamshed_up",
+        _GAUGE,
+        (),
+        "1 while the run is active, else 0.",
+        lambda now: iter([((), float(now.is_active))]),
+    ),
     Metric(
         "streamshed_micro_batches_total",
         _COUNTER,
@@ -332,4 +353,29 @@ METRICS = (
         _of_domains(lambda domain: None if domain.latest.scaling is None else domain.latest.scaling.skew),
     ),
 )
-"""All of them, in the order in which they are told. A run tells `streamshed_up` besides: 1 while it runs."""
+"""All of them, in the order in which they are told."""
+
+
+class MetricValues:
+    """Follows a run, so that its metrics have values, until it is closed.
+
+    Args:
+        run: The run.
+        thread: The name of the thread that follows it.
+    """
+
+    def __init__(self, run: Reporting, *, thread: str) -> None:
+        self._run, self._history = run, RunHistory()
+        self._follower = Follower(run, self._take, name=thread)
+
+    def look(self) -> RunNow:
+        """Take in what has finished meanwhile, and return what values come from."""
+        self._follower.look()
+        return RunNow(self._run.is_active, self._history)
+
+    def close(self) -> None:
+        """Take in what has finished meanwhile, and follow the run no longer."""
+        self._follower.close()
+
+    def _take(self, status: RunStatus) -> None:
+        self._history = self._history.after(status)

@@ -3,16 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamshed.closing import Closable
-from streamshed.dashboard.following import Follower, Reporting
-from streamshed.dashboard.metrics import METRICS, MetricKind
-from streamshed.dashboard.run_history import RunHistory
+from streamshed.dashboard.following import Reporting
+from streamshed.dashboard.metrics import METRICS, MetricKind, MetricValues
 from streamshed.errors import MissingExtraError, PortInUseError
 
-if TYPE_CHECKING:
-    from streamshed.spark.loop.run_status import RunStatus
+
+class PrometheusMetrics(Closable):
+    """The metrics of a run as Prometheus reads them, until it is closed; use it as a context manager.
+
+    Args:
+        run: The run.
+
+    Attributes:
+        registry: What `prometheus_client` serves.
+
+    Raises:
+        MissingExtraError: The extra `metrics` is not installed.
+    """
+
+    def __init__(self, run: Reporting) -> None:
+        try:
+            from prometheus_client import CollectorRegistry
+        except ImportError as error:
+            raise MissingExtraError("metrics need a package more: pip install 'streamshed[metrics]'") from error
+        self._values = MetricValues(run, thread="streamshed-metrics")
+        self.registry = CollectorRegistry()
+        self.registry.register(self)
+
+    def collect(self) -> Iterator[Any]:
+        """Return all metrics as they are now, as `prometheus_client` asks for them."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+        now = self._values.look()
+        for metric in METRICS:
+            family = (CounterMetricFamily if metric.kind is MetricKind.COUNTER else GaugeMetricFamily)(
+                metric.name, metric.meaning, labels=metric.labels
+            )
+            for labels, value in metric.samples(now):
+                family.add_metric(list(labels), float(value))
+            yield family
+
+    def text(self) -> tuple[bytes, str]:
+        """Return them in Prometheus's format of text, and its media type."""
+        from prometheus_client.exposition import choose_encoder
+
+        encode, media_type = choose_encoder("")
+        return encode(self.registry), media_type
+
+    def close(self) -> None:
+        """Follow the run no longer."""
+        self._values.close()
 
 
 class MetricsServer(Closable):
@@ -29,19 +72,13 @@ class MetricsServer(Closable):
     """
 
     def __init__(self, run: Reporting, *, host: str = "127.0.0.1", port: int = 9464) -> None:
+        self._metrics, self._is_closed = PrometheusMetrics(run), False
+        from prometheus_client import start_http_server
+
         try:
-            from prometheus_client import CollectorRegistry, start_http_server
-        except ImportError as error:
-            raise MissingExtraError("metrics need a package more: pip install 'streamshed[metrics]'") from error
-        self._run = run
-        self._history, self._is_closed = RunHistory(), False
-        self._follower = Follower(run, self._take, name="streamshed-metrics")
-        registry = CollectorRegistry()
-        registry.register(self)
-        try:
-            self._server, self._thread = start_http_server(port, addr=host, registry=registry)
+            self._server, self._thread = start_http_server(port, addr=host, registry=self._metrics.registry)
         except OSError as error:
-            self._follower.close()
+            self._metrics.close()
             raise PortInUseError.of(error, host, port, "metrics") from error
 
     @property
@@ -49,21 +86,6 @@ class MetricsServer(Closable):
         """Where the metrics are."""
         host, port = self._server.server_address[:2]
         return f"http://{host!s}:{port}/metrics"
-
-    def collect(self) -> Iterator[Any]:
-        """Return all metrics as they are now, as `prometheus_client` asks for them."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
-        self._follower.look()
-        history = self._history
-        yield GaugeMetricFamily("streamshed_up", "1 while the run is active, else 0.", float(self._run.is_active))
-        for metric in METRICS:
-            family = (CounterMetricFamily if metric.kind is MetricKind.COUNTER else GaugeMetricFamily)(
-                metric.name, metric.meaning, labels=metric.labels
-            )
-            for labels, value in metric.samples(history):
-                family.add_metric(list(labels), float(value))
-            yield family
 
     def close(self) -> None:
         """Stop listening."""
@@ -73,7 +95,4 @@ class MetricsServer(Closable):
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-        self._follower.close()
-
-    def _take(self, status: RunStatus) -> None:
-        self._history = self._history.after(status)
+        self._metrics.close()

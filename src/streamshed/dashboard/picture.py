@@ -15,7 +15,8 @@ from streamshed.network.words.wording import count_text, share_text
 _QUERY_COLORS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY)
 """Of the queries that are furthest off; all others are gray."""
 
-_SIZE_INCHES = (10.0, 9.0)
+_SIZE_INCHES = (8.5, 8.5)
+"""Shown 830 pixels wide, as on the page of a repository, letters of 10 points are 13 pixels high."""
 
 
 def write_picture(timeline: Timeline, path: Path, *, title: str) -> None:
@@ -36,7 +37,7 @@ def draw(timeline: Timeline, *, title: str) -> Figure:
     """Draw a run, without a window system."""
     figure = Figure(figsize=_SIZE_INCHES, layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(title, fontsize=11, fontweight="bold")
+    figure.suptitle(title, fontsize=12, fontweight="bold")
     rows, sampling_rates, seconds, error = figure.subplots(4, 1, sharex=True, height_ratios=[1.1, 0.8, 1.1, 1.2])
     _draw_rows(rows, timeline)
     _draw_kept(sampling_rates, timeline)
@@ -73,7 +74,8 @@ def _draw_rows(axes: Axes, timeline: Timeline) -> None:
 
 def _draw_kept(axes: Axes, timeline: Timeline) -> None:
     _steps(axes, timeline.sampling_rates, color=GREEN, label="sampling rate")
-    axes.set_ylabel("sampling rate")
+    # Not the share of rows that are used: rows that one query is not sampled from may be used by others.
+    axes.set_ylabel("sampling rate,\nleast of a query")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: share_text(value)))
     axes.set_ylim(0, 1.08)
 
@@ -121,4 +123,4 @@ def _mark_spans(axes: Axes, timeline: Timeline) -> None:
 
 
 def _legend(axes: Axes) -> None:
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9, frameon=False)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=10, frameon=False)

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from streamshed.errors import SinkUnavailableError
 
-BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, GRAY = (
+COLORS = (
     "#0072b2",
     "#e69f00",
     "#009e73",
@@ -15,7 +15,11 @@ BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, GRAY = (
     "#56b4e9",
     "#777777",
 )
-"""All colors of pictures: people who are color-blind tell them apart (M. Okabe and K. Ito, Color Universal Design)."""
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY, GRAY = COLORS
+"""All colors of pictures, those of benchmarks, too.
+
+People who are color-blind tell them apart (M. Okabe and K. Ito, Color Universal Design).
+"""
 
 _DOTS_PER_INCH = 110
 

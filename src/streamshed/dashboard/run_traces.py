@@ -37,8 +37,14 @@ class RunTraces(Closable):
         except ImportError as error:
             raise MissingExtraError("traces need a package more: pip install 'streamshed[traces]'") from error
         self._trace = trace
-        self._tracer = trace.get_tracer("streamshed", tracer_provider=provider)
+        self._provider = trace.get_tracer_provider() if provider is None else provider
+        self._tracer = self._provider.get_tracer("streamshed")
         self._follower = Follower(run, self._tell, name="streamshed-traces")
+
+    @property
+    def has_receiver(self) -> bool:
+        """Whether an OpenTelemetry SDK takes them; without one they go nowhere."""
+        return hasattr(self._provider, "force_flush")
 
     def close(self) -> None:
         """Tell what has finished meanwhile, and nothing more."""

@@ -31,7 +31,7 @@ class Timeline:
         trigger_interval_seconds: How often a micro-batch should start.
         offered: Rows per second that came.
         admitted: Rows per second that passed the samplers.
-        sampling_rates: Sampling rate, the smallest of all streams.
+        sampling_rates: The least effective sampling rate of any query.
         processing: Seconds that micro-batches took.
         delay: Seconds from the arrival of a micro-batch's oldest row to its answers.
         errors: Relative error of the answers by query, at the ends of their windows.

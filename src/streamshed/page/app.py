@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from socket import socket
 from typing import Any
@@ -38,7 +38,18 @@ _HEADERS = {
 _LONGEST_CHANGE_BYTES = 1_000_000
 
 
-def page_app(watched: WatchedCheckpoint, *, host: str, token: str | None, changes: Changes | None = None) -> Starlette:
+Beside = Callable[[], tuple[bytes, str]]
+"""Returns what a path answers, and its media type."""
+
+
+def page_app(
+    watched: WatchedCheckpoint,
+    *,
+    host: str,
+    token: str | None,
+    changes: Changes | None = None,
+    beside: Mapping[str, Beside] | None = None,
+) -> Starlette:
     """Make the application.
 
     Args:
@@ -46,18 +57,29 @@ def page_app(watched: WatchedCheckpoint, *, host: str, token: str | None, change
         host: The address that it listens on: on loopback no other name of the machine is heeded.
         token: What visitors must have to change anything, and beyond loopback to see anything; None: nothing.
         changes: Changes the queries of the run; None: nothing can be changed.
+        beside: What is answered beside the page to all who reach the address, by path.
     """
-    middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])] if host in LOOPBACK else []
+    hosts = [Middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, "[::1]"])] if host in LOOPBACK else []
+    guards = [Middleware(SameOriginGuard)]
     if token is not None:
-        middleware.append(Middleware(TokenGuard, token=token, guards_reading=host not in LOOPBACK))
-    middleware.append(Middleware(SameOriginGuard))
+        guards.insert(0, Middleware(TokenGuard, token=token, guards_reading=host not in LOOPBACK))
     routes = [
         Route("/", _index),
         *_views(watched, is_changeable=changes is not None),
         *([] if changes is None else _change_routes(watched, changes)),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    return Starlette(routes=routes, middleware=middleware)
+    others = [_beside(path, answer) for path, answer in (beside or {}).items()]
+    # What is beside the page is not behind its guards.
+    return Starlette(routes=[*others, Mount("/", Starlette(routes=routes, middleware=guards))], middleware=hosts)
+
+
+def _beside(path: str, answer: Beside) -> Route:
+    async def respond(_: Request) -> Response:
+        content, media_type = await asyncio.to_thread(answer)
+        return Response(content, headers={"Content-Type": media_type, "X-Content-Type-Options": "nosniff"})
+
+    return Route(path, respond)
 
 
 class PageOnUvicorn(uvicorn.Server):

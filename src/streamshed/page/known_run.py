@@ -51,7 +51,7 @@ class KnownRun:
     @property
     def latency_goal_seconds(self) -> float:
         """Within what time of their rows answers should come."""
-        return ControlSettings.of(self.document.run, unscalable="keep").latency_goal_seconds
+        return self._control.for_network(self.document.network).latency_goal_seconds
 
     def plan(self, rows_per_second: float, policy: str | None = None) -> Explanation:
         """Plan for a load that lasts, as the run would.
@@ -117,9 +117,12 @@ class KnownRun:
         except InvalidElasticityError:
             return None
 
+    @property
+    def _control(self) -> ControlSettings:
+        return ControlSettings.of(self.document.run, unscalable="keep")
+
     def _planner(self, policy: str) -> LoadPlanner:
-        control = replace(ControlSettings.of(self.document.run, unscalable="keep"), larger_micro_batches=False)
-        return replace(load_planner(self.document.network.foundation, self._believed, control), policy=policy)
+        return replace(load_planner(self.document.network, self._believed, self._control), policy=policy)
 
     def _rows_per_second(self, statistics: NetworkStatistics) -> float:
         return sum(statistics.stream(stream.name).rows_per_second for stream in self.document.network.streams)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from streamshed.page.journal_tail import Row
+from streamshed.planning.place.placement import query_place
 
 PAST_SECONDS = 300.0
 
@@ -30,11 +31,15 @@ def node_past(rows: Iterable[Row], address: str, *, is_query: bool = False) -> l
         >>> [past] = node_past([row | {"joins": {"pairs": {"stored_bytes": 5}}}], "pairs")
         >>> past["state_bytes"]
         5
+        >>> [past] = node_past([row | {"samplers": {"ticks": 0.5, "query ticks": 0.25}}], "ticks", is_query=True)
+        >>> past["sampling_rate"]
+        0.25
     """
+    place = query_place(address) if is_query else address
     return [
         {
             "started_at_seconds": row["started_at_seconds"],
-            "sampling_rate": (row.get("samplers") or {}).get(address, 1.0),
+            "sampling_rate": (row.get("samplers") or {}).get(place, 1.0),
             "offered_rows_per_second": row["offered_rows"] / row["trigger_interval_seconds"],
             "state_bytes": _state_bytes(row, address),
             **(_of_query(row, address) if is_query else {}),

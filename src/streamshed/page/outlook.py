@@ -8,6 +8,7 @@ from typing import Any
 
 from streamshed.page.known_run import KnownRun
 from streamshed.planning.explain.explanation import Explanation
+from streamshed.planning.place.placement import query_place
 
 
 def outlook(known_run: KnownRun, plan: Explanation) -> dict[str, Any]:
@@ -35,7 +36,10 @@ def outlook(known_run: KnownRun, plan: Explanation) -> dict[str, Any]:
         "is_saturated": plan.is_saturated,
         "workers": known_run.workers(plan),
         "samplers": [
-            {"address": step.name if step.address is None else step.address, "sampling_rate": step.sampling_rate}
+            {
+                "address": query_place(step.name) if step.address is None else step.address,
+                "sampling_rate": step.sampling_rate,
+            }
             for step in plan.steps
             if step.sampling_rate is not None
         ],

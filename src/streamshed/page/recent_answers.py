@@ -59,8 +59,12 @@ class RecentAnswers:
 
     @property
     def bound_factor(self) -> float:
-        """By what a relative standard error is multiplied to be compared with half the width of bounds."""
-        return NormalDist().inv_cdf((1 + self._confidence) / 2)
+        """By what a relative standard error is multiplied to be compared with half the width of bounds.
+
+        That is the normal quantile at (1 + c)/2, c the confidence of the run.
+        """
+        # At the lower end, where numbers are dense: (1 + c)/2 is 1 for the greatest c below 1.
+        return -NormalDist().inv_cdf((1 - self._confidence) / 2)
 
     def of_query(self, query: str) -> list[Answer]:
         """Return its leading answers and gaps, oldest first."""
@@ -90,14 +94,13 @@ class RecentAnswers:
             of_query.popleft()
 
     def _take(self, document: Mapping[str, Any]) -> None:
+        self._confidence = document.get("confidence", self._confidence)
         latest: dict[str, Answer] = {}
         for answer in document["answers"]:
             query = answer["query"]
             self._keep(query, json.dumps(answer))
             if query not in latest or (_end(answer), _rows(answer)) > (_end(latest[query]), _rows(latest[query])):
                 latest[query] = answer
-            if not answer.get("exact", True):
-                self._confidence = answer.get("confidence", self._confidence)
         for query, tally in document["queries"].items():
             before = self._figures.get(query, {})
             sums = {name: before.get(name, 0) + tally[name] for name in ("answers", "exact_answers", "gaps", "rows")}

@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import socket
 import threading
+from collections.abc import Callable, Mapping
 from html import escape
 
 from streamshed.closing import Closable
@@ -22,6 +23,8 @@ class PageServer(Closable):
         port: Port to listen on; 0: any that is free.
         changes: Changes the queries of the run that the checkpoint is of, for who has the token of the page's address;
             None: nothing can be changed.
+        beside: What is answered beside the page to all who reach the address, by path: functions that return it with
+            its media type.
 
     Attributes:
         url: Where the page is, with its token where it needs one.
@@ -33,7 +36,13 @@ class PageServer(Closable):
     """
 
     def __init__(
-        self, checkpoint: str, *, host: str = "127.0.0.1", port: int = 0, changes: Changes | None = None
+        self,
+        checkpoint: str,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        changes: Changes | None = None,
+        beside: Mapping[str, Callable[[], tuple[bytes, str]]] | None = None,
     ) -> None:
         try:
             from streamshed.page.app import LOOPBACK, PageOnUvicorn, page_app
@@ -44,7 +53,7 @@ class PageServer(Closable):
         token = None if host in LOOPBACK and changes is None else secrets.token_urlsafe(24)
         self._socket = _listening(host, port)
         self.url = _address(self._socket, token)
-        app = page_app(self.watched, host=host, token=token, changes=changes)
+        app = page_app(self.watched, host=host, token=token, changes=changes, beside=beside)
         self._server = PageOnUvicorn(app, self.watched)
         self._thread = threading.Thread(target=self._serve, name="streamshed-page", daemon=True)
         self._thread.start()

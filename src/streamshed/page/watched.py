@@ -52,8 +52,8 @@ class WatchedCheckpoint:
             if not figures:
                 return None
             queries = self._answers.look(self._tail.clocks)
-            news = {"new": figures, **self._moments.now(), "answered": queries, **self._changed_network()}
-            return json.dumps(news)
+            shown = {"answered": queries, "bound_factor": self._answers.bound_factor}
+            return json.dumps({"new": figures, **self._moments.now(), **shown, **self._changed_network()})
 
     def shown(self) -> dict[str, Any]:
         """Return all that the page shows at first."""

@@ -132,6 +132,10 @@ class DomainRun:
             return None
         return DomainScaling(workers, self._loop, partitions, self._parallel_tasks, self._settings.time)
 
+    def _answer_files(self) -> AnswerFiles:
+        folder = self._checkpoint.folder.below(ANSWERS_FOLDER)
+        return AnswerFiles(folder, confidence=self._settings.control.confidence)
+
     def _new_recorder(self, outputs: Sequence[Output]) -> MicroBatchRecorder:
         return MicroBatchRecorder(
             Recorded(
@@ -139,7 +143,7 @@ class DomainRun:
                 loop=self._loop,
                 scaling=self._scaling,
                 history=self._history,
-                answer_files=AnswerFiles(self._checkpoint.folder.below(ANSWERS_FOLDER)),
+                answer_files=self._answer_files(),
                 finished=self._finished,
                 works=self._works,
                 outputs=outputs,

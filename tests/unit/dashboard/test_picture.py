@@ -41,7 +41,7 @@ def test_the_picture_has_all_four_parts(timeline: Timeline) -> None:
     figure = draw(full, title="a burst")
     assert [axes.get_ylabel() for axes in figure.axes] == [
         "rows per second",
-        "sampling rate",
+        "sampling rate,\nleast of a query",
         "seconds",
         "relative error",
     ]

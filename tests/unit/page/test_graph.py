@@ -93,7 +93,7 @@ def test_a_query_named_like_a_stream_has_figures_of_its_own(page: Page, tmp_path
     ticks = stream("ticks", rate(100), time="timestamp")
     counted = ticks.window("10 seconds").agg(n="count(*)")
     recorded = Recorded(tmp_path, asked=network(counted.query("ticks"), ticks.filter("value > 1").query("large")))
-    recorded.add(2, samplers={"ticks": 0.25}, effective_sampling_rates={"ticks": 0.25, "large": 1.0})
+    recorded.add(2, samplers={"query ticks": 0.25}, effective_sampling_rates={"ticks": 0.25, "large": 1.0})
     with PageServer(str(tmp_path)) as server:
         costs = page.request.get(f"{server.url}nodes.json").json()
         of_ticks = {node["is_query"]: node for node in costs if node["address"] == "ticks"}
@@ -163,15 +163,15 @@ def test_it_is_walked_by_keys(page: Page, tmp_path: Path) -> None:
         for key in ("ArrowRight", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "End", "Home"):
             page.keyboard.press(key)
             walked.append(page.evaluate(at))
-        aggregate = "node ticks > filter value > 1 > n = count(*) over 10 seconds"
+        aggregate = "ticks > filter value > 1 > n = count(*) over 10 seconds"
         assert walked == [
-            "node ticks",
-            "node ticks > filter value > 0",
-            "node ticks > filter value > 1",
+            "ticks",
+            "ticks > filter value > 0",
+            "ticks > filter value > 1",
             aggregate,
             "query q1",
             aggregate,
             "query q2",
-            "node ticks",
+            "ticks",
         ]
         expect(stops).to_have_count(1)

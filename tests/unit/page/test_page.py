@@ -20,6 +20,7 @@ import pytest
 from matplotlib import image
 from playwright.sync_api import Browser
 
+from streamshed.dashboard.metrics_server import MetricsServer, PrometheusMetrics
 from streamshed.errors import PortInUseError
 from streamshed.network.run.settings import Settings
 from streamshed.page.guard import cookie_name
@@ -30,6 +31,10 @@ from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
 from streamshed.statistics.guess import believed_statistics
 from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics
 from tests.lacking import lacking
+from tests.unit.dashboard.real_prometheus import prometheus_scraping
+from tests.unit.dashboard.reporting_run import ReportingRun
+from tests.unit.dashboard.statuses import status
+from tests.unit.dashboard.test_metrics import shed, told
 from tests.unit.page.recorded import Recorded
 
 
@@ -208,6 +213,22 @@ def test_beyond_loopback_the_address_has_a_token(recorded: Recorded) -> None:
         with opener.open(f"{address}?token={token}&query=q1", timeout=20) as response:
             assert response.url == f"{address}?query=q1"
             assert b"<title>streamshed" in response.read()
+
+
+def test_metrics_are_beside_the_page_without_its_token(recorded: Recorded, tmp_path: Path) -> None:
+    run = ReportingRun(status(0), shed(1))
+    with PrometheusMetrics(run) as metrics, MetricsServer(run, port=0) as alone:
+        beside = {"/metrics": metrics.text}
+        with PageServer(str(recorded.path), beside=beside) as page:
+            assert told(f"{page.url}metrics") == told(alone.url)
+            assert shown(page)["figures"]
+            assert get(f"{page.url}metrics", Host="rebound.example")[0] == 400
+            with prometheus_scraping(f"{page.url}metrics", tmp_path) as prometheus:
+                [series] = prometheus.result_of('streamshed_offered_rows_total{job="streamshed"}')
+            assert series["value"][1] == "6000"
+        with PageServer(str(recorded.path), host="0.0.0.0", beside=beside) as beyond:
+            address = beyond.url.split("?")[0].replace("0.0.0.0", "127.0.0.1")
+            assert [get(f"{address}{path}")[0] for path in ("metrics", "shown.json", "")] == [200, 403, 403]
 
 
 def test_before_the_first_micro_batch_it_waits(tmp_path: Path) -> None:

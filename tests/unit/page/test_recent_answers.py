@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from streamshed.page.recent_answers import LEAST_OF_A_QUERY, MOST_OF_A_QUERY, MOST_OF_ALL, RecentAnswers
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.storage import Storage
-from tests.unit.page.recorded import Recorded, answers, tally
+from tests.unit.page.recorded import answers, tally
 
 
 def write(path: Path, micro_batch_id: int, names: list[str], share: float = 1.0) -> None:
@@ -44,8 +45,20 @@ def test_of_one_query_and_of_many_a_bounded_number_is_held(tmp_path: Path) -> No
     assert len(recent.of_query("a")) == LEAST_OF_A_QUERY
 
 
-def test_errors_that_are_expected_are_told_as_bounds_of_the_runs_confidence(tmp_path: Path) -> None:
-    Recorded(tmp_path).add(1, share=0.5)
+# Quantiles of the normal distribution, as tables of it have them.
+@pytest.mark.parametrize(
+    ("confidence", "quantile"),
+    [(0.5, 0.6745), (0.9, 1.6449), (0.95, 1.96), (0.99, 2.5758), (1 - 2**-53, 8.2924)],
+)
+@pytest.mark.parametrize("of_answer", [None, 0.0, 0.902, 0.997, 1.0])
+def test_errors_that_are_expected_are_told_as_bounds_of_the_runs_confidence(
+    tmp_path: Path, confidence: float, quantile: float, of_answer: float | None
+) -> None:
+    rows = answers(0, ["q"], 0.5).to_pylist()
+    changed = pa.Table.from_pylist([rows[0] | {"confidence": of_answer}], answers(0, ["q"], 0.5).schema)
+    folder = Storage.at(str(tmp_path)).below(f"time/{ANSWERS_FOLDER}")
+    AnswerFiles(folder, confidence=confidence).write(0, {"q": tally(0.5)}, changed)
     recent = RecentAnswers(Storage.at(str(tmp_path)))
-    recent.look(["time"])
     assert recent.bound_factor == pytest.approx(1.96, abs=1e-3)
+    recent.look(["time"])
+    assert recent.bound_factor == pytest.approx(quantile, abs=1e-3)

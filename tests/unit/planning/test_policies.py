@@ -163,3 +163,20 @@ def test_a_goal_that_is_missed_is_named_in_the_explanation() -> None:
     assert decision.missed_goals == ("exacting",)
     assert "the load leaves too little for the max_error of exacting" in decision.explanation
     assert decision.samplers.keys() == {"packets"}
+
+
+def test_a_query_that_is_named_like_its_stream_has_a_sampler_of_its_own() -> None:
+    packets = rows_of("packets")
+    asked = network(
+        packets.window("10 seconds").agg(total="sum(value)").query("packets"),
+        packets.window("10 seconds").agg(mean="avg(value)").query("many", weight=100),
+    )
+    known = Statistics(
+        offered_rows={"packets": 20_000_000}, load_model=LoadModel.initial(["packets"], LoadPrior()), correction=1.0
+    )
+    work = coming_work(asked, guessed_statistics(asked), known, trigger_interval_seconds=2.0)
+    rates = policy_named("least_error").query_rates(work, {"packets": 100})
+    of_stream, of_query = (rates.samplers[place] for place in ("packets", "query packets"))
+    # [B04] §4: the samplers on the way to a query multiply to what it is answered from.
+    assert of_stream * of_query == pytest.approx(sampling_rate_of(rates.codes["packets"]))
+    assert of_stream == pytest.approx(sampling_rate_of(rates.codes["many"]))

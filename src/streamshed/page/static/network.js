@@ -19,7 +19,7 @@ function make(name, attributes, ...children) {
 const shortened = (text) => (text.length > LETTERS ? `${text.slice(0, LETTERS - 1)}…` : text);
 
 // A query may be named like a stream: what kind it is belongs to its key.
-export const keyOf = (address, isQuery) => `${isQuery ? "query" : "node"} ${address}`;
+export const keyOf = (address, isQuery) => (isQuery ? `query ${address}` : address);
 
 // The streams, operators and queries on the way to some queries, inputs first.
 function thingsOf(network, queries) {
@@ -65,20 +65,8 @@ function clocksOf(things, latest) {
   return clockOf;
 }
 
-// By key of a node, which share of rows its sampler keeps. Journals name samplers by address, or by query; where both
-// have one name it is that of the stream only if no query is answered from more.
-function samplersOf(network, latest) {
-  const addresses = new Set(network.nodes.map(({ address }) => address));
-  const queries = new Set(network.queries.map(({ name }) => name));
-  const samplers = Object.values(latest).flatMap((row) => {
-    const most = Math.max(...Object.values(row.effective_sampling_rates ?? {}));
-    return Object.entries(row.samplers ?? {}).map(([place, share]) => {
-      const isQuery = queries.has(place) && !(addresses.has(place) && most <= share);
-      return [keyOf(place, isQuery), share];
-    });
-  });
-  return new Map(samplers);
-}
+// By key of a node, which share of rows its sampler keeps.
+const samplersOf = (latest) => new Map(Object.values(latest).flatMap((row) => Object.entries(row.samplers ?? {})));
 
 const byHeight = (a, b) => a.y - b.y;
 const holdsState = (place) => place.kind === "aggregate" || place.inputs.length > 1;
@@ -114,7 +102,7 @@ export class NetworkView {
       return;
     }
     this.latest = latest;
-    this.samplers = samplersOf(network, latest);
+    this.samplers = samplersOf(latest);
     const of = network.queries.find(({ name }) => name === chosen);
     const isLarge = network.queries.length > MOST_QUERIES;
     const matching = isLarge ? network.queries.filter(matches).slice(0, MOST_QUERIES) : network.queries;

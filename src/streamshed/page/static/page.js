@@ -109,6 +109,7 @@ function take(news) {
   Object.assign(state.headlines, news.headlines);
   Object.assign(state.answered, news.answered);
   state.latency_goal_seconds = news.latency_goal_seconds;
+  state.bound_factor = whatIf.factor = changes.factor = news.bound_factor;
   if (news.network) state.network = news.network;
   const isGone = news.network && answers.query && !news.network.queries.some(({ name }) => name === answers.query.name);
   if (isGone) closeAnswers();

@@ -24,6 +24,21 @@ class Sampler:
     effective_sampling_rate: float
 
 
+def query_place(name: str) -> str:
+    """Return what samplers before a query are called by; those before streams and operators are by their addresses.
+
+    Names have no spaces, and in an address `>` follows the first, so no two things are called alike.
+
+    Args:
+        name: Of the query.
+
+    Example:
+        >>> query_place("packets")
+        'query packets'
+    """
+    return f"query {name}"
+
+
 def samplers(tree: WorkTree, query_rates: Vector) -> tuple[Sampler, ...]:
     """Place samplers as SetSamplingRate does ([B04] Algorithm 1).
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from streamshed.network.model.network import QueryNetwork
 from streamshed.planning.load.network_load import NetworkLoad, network_load, rows_within
+from streamshed.planning.place.placement import query_place
 from streamshed.planning.plan.replanning import RatePlanner
 from streamshed.planning.plan.useful_rates import useful_rates
 from streamshed.planning.rates.rate_policies import RatePolicy
@@ -35,7 +36,7 @@ class ComingWork:
         tree: What it takes, in seconds that the load model predicts.
         demands: The queries, in the tree's order; then the counting of rows for some of them.
         streams: Per node of the tree, its stream.
-        places: Per node of the tree, the address of its stream or operator, or the name of its query.
+        places: Per node of the tree, the address of its stream or operator, or the `query_place` of its query.
         sized: Queries whose rows are chosen by size, and how.
         droppable: Queries whose windows may be dropped, by name.
         upcoming: What is known of windows.
@@ -200,10 +201,10 @@ def _streams_of(load: NetworkLoad) -> tuple[str, ...]:
 
 def _places(load: NetworkLoad) -> Iterator[str]:
     for node, address in zip(load.tree.nodes, load.addresses, strict=True):
-        if address is None and node.query is not None:
-            yield load.demands[node.query].query
+        if address is None:
+            yield query_place(node.name if node.query is None else load.demands[node.query].query)
         else:
-            yield address or node.name
+            yield address
 
 
 def _scaled(load: NetworkLoad, streams: tuple[str, ...], statistics: Statistics) -> WorkTree:

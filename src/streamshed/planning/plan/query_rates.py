@@ -48,8 +48,8 @@ class QueryRates:
         codes: Codes of the queries' effective sampling rates.
         work_shares: Per stream, the share of the work on its rows that this takes.
         expected_errors: Per query, the relative standard error of its worst aggregate, or the share of rows missing.
-        samplers: The sampling rate of each sampler that this takes, by the address of the stream or operator, or the
-            name of the query, that it stands before.
+        samplers: The sampling rate of each sampler that this takes, by what it stands before: the address of a stream
+            or operator, or `query` and the name of a query.
         missed_goals: Queries that will exceed the error they should stay within more often than they may.
         sized: Of the queries that are shed, those whose rows are chosen by size, and at which rates.
         counting: Of the queries that are shed, those whose rows are counted above a function, and the code of the rate

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamshed.network.run.settings import Settings
 from streamshed.spark.checkpoint.storage import Storage
 
 _NAME = re.compile(r"\d{12}\.json")
@@ -29,10 +30,12 @@ class AnswerFiles:
 
     Args:
         folder: Theirs alone.
+        confidence: Of the bounds of what is written, as the run was told. Answers do not say it: bounds of distinct
+            counts hold with less, those that follow from several answers with more or less.
     """
 
-    def __init__(self, folder: Storage) -> None:
-        self._folder = folder
+    def __init__(self, folder: Storage, *, confidence: float = Settings.confidence) -> None:
+        self._folder, self._confidence = folder, confidence
 
     def write(self, micro_batch_id: int, queries: Mapping[str, Mapping[str, Any]], answers: pa.Table) -> None:
         """Write what a micro-batch answered; what an earlier attempt at it left is replaced.
@@ -48,7 +51,12 @@ class AnswerFiles:
             latest_first = [("window_end", "descending"), ("window_until", "descending")]
             answers = answers.take(pc.sort_indices(answers, latest_first)[:MOST_ANSWERS])
         rows = [{name: value for name, value in row.items() if value is not None} for row in _plain(answers)]
-        document = {"micro_batch_id": micro_batch_id, "queries": dict(queries), "answers": rows}
+        document = {
+            "micro_batch_id": micro_batch_id,
+            "confidence": self._confidence,
+            "queries": dict(queries),
+            "answers": rows,
+        }
         self._folder.write_text(_file(micro_batch_id), json.dumps(document))
         for name in self._names()[:-KEPT_FILES]:
             self._folder.delete(name)

@@ -95,8 +95,8 @@ class RunStatus(ShownInBrief):
         effective_sampling_rates: Per query, the share of its rows that it is answered from, at least.
         kept_shares: Per query whose windows may be dropped, the share of them that it keeps in the long run; 0: it is
             shut down.
-        samplers: The sampling rate of each sampler, by the address of the stream or operator, or the name of the query,
-            that it stands before.
+        samplers: The sampling rate of each sampler, by what it stands before: the address of a stream or operator,
+            or `query` and the name of a query.
         missed_goals: Queries whose `max_error` the load does not allow to keep to.
         backlog_rows: Rows known to wait.
         delay_seconds: From the arrival of its oldest row to its answers.

@@ -38,7 +38,12 @@ def test_they_are_read_as_they_were_written(tmp_path: Path) -> None:
     [document] = files.since(-1)
     seconds = START.timestamp()
     expected = ROW | {"window_start": seconds, "window_end": seconds + 60, "upper": "inf"}
-    assert document == {"micro_batch_id": 3, "queries": {"q": {"answers": 9}}, "answers": [expected]}
+    assert document == {
+        "micro_batch_id": 3,
+        "confidence": 0.95,
+        "queries": {"q": {"answers": 9}},
+        "answers": [expected],
+    }
     assert list(files.since(3)) == []
 
 

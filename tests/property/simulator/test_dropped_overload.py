@@ -167,3 +167,35 @@ def test_what_would_fit_alone_keeps_pace_beside_what_may_be_given_up() -> None:
     course = load.simulated(40)
     assert max(one.processing_seconds for one in course) <= 2 * TRIGGER
     assert course[-1].processing_seconds <= 1.1 * TRIGGER
+
+
+def test_nobody_runs_whose_windows_need_more_rows_than_fit() -> None:
+    """Windows of 30 seconds, one kept of three, need all rows: what is not by group costs no more beside them."""
+    rows = rows_of("s")
+    queries = [
+        rows.window("6 seconds", every="2 seconds").agg(n="count(*)").query("q0", mode="subset", max_gap=9, weight=3.0),
+        rows.window("30 seconds", every="10 seconds")
+        .by("value")
+        .agg(n="count(*)")
+        .query("q1", mode="subset", max_gap=2, gaps_by="group", priority=1, weight=3.0),
+        rows.window("10 seconds")
+        .by("value")
+        .agg(n="max(value)")
+        .query("q2", mode="subset", max_gap=7, gaps_by="group", priority=1),
+        rows.window("3 seconds", every="1 second")
+        .agg(n="max(value)")
+        .query("q3", mode="subset", max_gap=4, weight=3.0),
+    ]
+    costs = dict(zip(("q0", "q1", "q2", "q3"), (1.4e-6, 1.3e-7, 2.7e-6, 1.6e-6), strict=True))
+    known = NetworkStatistics(
+        fixed_seconds=0.1,
+        streams={"s": StreamStatistics(rows_per_second=1e5, read_seconds_per_row=4e-7, parse_seconds_per_row=1.3e-6)},
+        queries={query: QueryStatistics(seconds_per_row=seconds) for query, seconds in costs.items()},
+    )
+    load = Load(network(*queries), known, 2.2)
+    said = load.explanation
+    assert said.expected_seconds <= 0.95 * TRIGGER
+    shut_down = {one.query for one in said.outlooks if one.kept_share == 0}
+    last = load.simulated(70)[-1]
+    assert shut_down == {query for query, share in last.decision.kept_shares.items() if share == 0} != set()
+    assert last.latency_seconds <= 2.5 * TRIGGER

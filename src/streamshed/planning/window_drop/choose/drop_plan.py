@@ -264,16 +264,20 @@ def _too_much(
     """The queries to shut down so that the least of the others lasts.
 
     The model of shares says who costs most; it assumes that each query needs rows of its own. Where a query's windows
-    lie within windows that others keep in any case, shutting it down saves nothing, and it runs.
+    lie within windows that others keep in any case, shutting it down saves nothing, and it runs. Where those that the
+    model lets run take more than it says, queries are taken in one by one, by priority and weight, as long as they fit.
     """
     kept_shares = window_shares(work.tree, rare(work, window_demands), least.modelled(lasting_seconds))
     runs = running(work, window_demands) & (kept_shares > 0)
     shut = {demand.query for demand, is_running in zip(window_demands, runs.tolist(), strict=True) if not is_running}
+    least_so_far = least_kept(work, _window_demands(work, frozenset(shut)))
+    if least_so_far.seconds > lasting_seconds * (1 + _ROUNDING):
+        shut = set(work.queries)
+        least_so_far = least_kept(work, _window_demands(work, frozenset(shut)))
     in_vain = sorted(
         (demand for demand in window_demands if demand.query in shut and demand.sampling_rate is None),
         key=lambda demand: (-demand.priority, -demand.weight, demand.query),
     )
-    least_so_far = least_kept(work, _window_demands(work, frozenset(shut)))
     for demand in in_vain:
         with_it = least_kept(work, _window_demands(work, frozenset(shut - {demand.query})))
         if with_it.seconds <= max(lasting_seconds, least_so_far.seconds * (1 + _ROUNDING)):

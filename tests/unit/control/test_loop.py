@@ -6,12 +6,14 @@ from unittest.mock import Mock
 import pytest
 
 from streamshed.control.decision import Decision
+from streamshed.control.guard import DEEPEST_CUT
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.errors import UnsheddableQueryError
 from streamshed.planning.plan import kept_work
 from streamshed.planning.plan.coming_work import coming_work
 from streamshed.planning.plan.plan import Remedy
+from streamshed.planning.tree.quantization import sampling_rate_of
 from streamshed.statistics.measured import CallCost, Measured, WindowSums
 from tests.unit.control.examples import PRIOR, outcome, upcoming
 from tests.unit.planning.networks import aggregating, counting
@@ -137,16 +139,17 @@ def test_protected_streams_stay_whole_and_the_plan_says_for_whom() -> None:
 def test_what_is_kept_whole_for_others_is_no_reason_to_wait_where_it_alone_is_too_much() -> None:
     """All that can be shed is little beside it: by the share of the budget alone it might be noise."""
     loop = control_loop("packets", "alerts", exact=("alerts",))
-    decision = loop.plan(upcoming(0, {"packets": 900_000, "alerts": 4_000_000}))
+    decision = loop.plan(upcoming(0, {"packets": 600_000, "alerts": 4_000_000}))
     assert decision.reason == "saturated"
     assert decision.plan.unshed_seconds < 1.15 * decision.plan.allowed_seconds
     assert decision.work_codes["alerts"] == 0 < decision.work_codes["packets"]
 
 
-def test_when_reading_alone_is_too_much_the_cut_stays_moderate_and_refusal_is_advised() -> None:
+def test_when_reading_alone_is_too_much_the_cut_is_as_deep_as_the_guard_allows_and_refusal_is_advised() -> None:
     decision = control_loop().plan(upcoming(0, {"packets": 20_000_000}))
     assert (decision.reason, decision.plan.remedy) == ("saturated", Remedy.REFUSE)
-    assert 0.93 * 0.42 / 16 <= decision.work_shares["packets"] <= 0.42 / 16
+    deepest = 1.6 / decision.plan.unshed_seconds / DEEPEST_CUT
+    assert 0.93 * deepest <= sampling_rate_of(decision.work_codes["packets"]) <= deepest
     assert "shedding cannot save 4.2 s" in decision.explanation
 
 

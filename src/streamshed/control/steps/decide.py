@@ -32,6 +32,6 @@ def decide(
     proposed = plan_work_shares(network, statistics, budget)
     steady, hysteresis = settled_plan(request, prediction, proposed)
     allowed = guarded(network, steady, statistics=statistics, budget=budget)
-    spread = spread_over_queries(request, prediction, allowed.plan.work_codes)
+    spread = spread_over_queries(request, prediction, allowed.plan)
     decision = recorded(request, prediction, proposed, allowed, spread)
     return state.with_decision(decision, hysteresis), decision

@@ -10,6 +10,7 @@ from streamshed.control.steps.predict import Prediction
 from streamshed.control.steps.unneeded import unneeded_times
 from streamshed.network.model.network import QueryNetwork
 from streamshed.planning.plan.coming_work import ComingWork
+from streamshed.planning.plan.plan import SheddingPlan
 from streamshed.planning.plan.query_rates import QueryRates
 from streamshed.planning.tree.quantization import WHOLE
 from streamshed.planning.window_drop.track.decisions import still_dropped
@@ -36,16 +37,16 @@ class QuerySpread:
     drops: WindowDrops
 
 
-def spread_over_queries(request: Request, prediction: Prediction, work_codes: Mapping[str, int]) -> QuerySpread:
+def spread_over_queries(request: Request, prediction: Prediction, plan: SheddingPlan) -> QuerySpread:
     """Return what each query is answered from.
 
     Args:
         request: What is to be decided.
         prediction: What the micro-batch brings.
-        work_codes: Per stream, the code of the share of its work that may be done.
+        plan: How much of the work of each stream may be done.
     """
-    settings, policy = request.settings, request.settings.shedding_policy
-    planned = applied = policy.query_rates(prediction.useful, work_codes)
+    settings, policy, work_codes = request.settings, request.settings.shedding_policy, plan.work_codes
+    planned = applied = policy.query_rates(prediction.useful, work_codes, plan.exact_work_shares)
     # In advisory mode everything is done, whether or not anybody has a use for it.
     demanded_shares = {} if settings.advisory else policy.demanded_shares(prediction.useful, planned)
     if settings.advisory:

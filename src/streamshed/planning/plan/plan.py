@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from streamshed.planning.tree.quantization import WHOLE
+from streamshed.planning.tree.quantization import WHOLE, code_of
 from streamshed.planning.tree.work_codes import work_shares
 
 
@@ -56,6 +56,30 @@ class SheddingPlan:
     def work_shares(self) -> dict[str, float]:
         """The share of all work on each stream's rows that is done, in (0, 1]."""
         return work_shares(self.work_codes, self.least_shares)
+
+    @property
+    def exact_work_shares(self) -> dict[str, float]:
+        """The same, but where what fits was rounded to a code, as it was before.
+
+        Example:
+            Of 2 s that may be shed 1.9 s fit, which code 1 says are 1.86 s.
+
+            >>> plan = SheddingPlan(
+            ...     work_codes={"rows": 1}, least_shares={"rows": 0.0}, reason="overload", explanation="",
+            ...     remedy=Remedy.SHED, expected_seconds=1.86, expected_utilization=0.93, unshed_seconds=2.0,
+            ...     unsheddable_seconds=0.0, allowed_seconds=1.9, saturated=False)
+            >>> round(plan.work_shares["rows"], 4), plan.exact_work_shares["rows"]
+            (0.9306, 0.95)
+        """
+        sheddable_seconds = self.unshed_seconds - self.unsheddable_seconds
+        if sheddable_seconds <= 0:
+            return self.work_shares
+        fitting = min(1.0, max(0.0, (self.allowed_seconds - self.unsheddable_seconds) / sheddable_seconds))
+        code = code_of(fitting)
+        return {
+            stream: least + (1 - least) * fitting if self.work_codes[stream] == code else self.work_shares[stream]
+            for stream, least in self.least_shares.items()
+        }
 
     @property
     def sheds(self) -> bool:

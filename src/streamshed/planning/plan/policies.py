@@ -51,16 +51,21 @@ class Policy:
             return dict(uniform_spread(work, dict.fromkeys(work.streams, WHOLE)).work_shares)
         return demanded_shares(work, planned.windows)
 
-    def query_rates(self, work: ComingWork, work_codes: Mapping[str, int]) -> QueryRates:
+    def query_rates(
+        self, work: ComingWork, work_codes: Mapping[str, int], exact_shares: Mapping[str, float] | None = None
+    ) -> QueryRates:
         """Return what each query is answered from.
 
         Args:
             work: The work on the coming rows.
             work_codes: Per stream, the code of the share that is done of the work that may be shed.
+            exact_shares: Per stream, the share of all of its work that is done, before it was rounded to a code: what
+                is known of it where windows are dropped. None: as the code says.
         """
         if self.rates is None:
             return uniform_spread(work, work_codes)
-        return spread(work, self.rates, work_shares(work_codes, work.least_shares))
+        of_codes = work_shares(work_codes, work.least_shares)
+        return spread(work, self.rates, exact_shares if exact_shares is not None and work.droppable else of_codes)
 
 
 POLICIES: tuple[Policy, ...] = (

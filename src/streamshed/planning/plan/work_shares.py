@@ -24,7 +24,8 @@ def plan_work_shares(network: QueryNetwork, statistics: Statistics, budget: Budg
     U/H and the deadline is kept whole. Nor are they given up to catch up faster: what would fit
     if nothing had to be caught up is kept whole, and takes less time than there is until the next. Beyond that, allowed
     falls as the excess grows, second by second, until it is the budget: just over the edge nearly everything is kept.
-    Where U exceeds the budget it falls to 1.1·U, but not beyond the deadline where U alone ends before it.
+    Where U exceeds the budget it falls to 1.1·U, but not beyond the deadline; where U exceeds that, it falls to U:
+    all that may be given up is given up, as everything that is kept makes the next micro-batch later.
 
     Args:
         network: Whose streams are shed.
@@ -67,7 +68,7 @@ def _protected(network: QueryNetwork, least: Mapping[str, float]) -> dict[str, t
 
 
 WORTH_SAVING = 0.1
-"""Work on rows that is less than this share of what nothing can save is not worth shedding."""
+"""Work on rows that is less than this share of what nothing can save is not worth shedding, if all ends in time."""
 
 REASONS = {
     Remedy.NONE: "within_budget",
@@ -98,7 +99,7 @@ def allowed_seconds(unshed_seconds: float, unsheddable_seconds: float, budget: B
         >>> budget = Budget(trigger_interval_seconds=2.0, deadline_seconds=2.0, headroom=0.8)
         >>> [round(allowed_seconds(unshed, least, budget), 3) for unshed, least in (
         ...     (1.5, 0.3), (4.0, 0.3), (1.9, 1.55), (4.0, 1.7), (4.0, 1.9), (4.0, 3.0))]
-        [1.6, 1.6, 1.938, 1.87, 2.0, 3.3]
+        [1.6, 1.6, 1.938, 1.87, 2.0, 3.0]
     """
     spared_seconds = max(
         min(unsheddable_seconds / budget.headroom, budget.utmost_seconds),
@@ -108,9 +109,8 @@ def allowed_seconds(unshed_seconds: float, unsheddable_seconds: float, budget: B
         return max(budget.seconds, spared_seconds)
     least_seconds = budget.seconds
     if unsheddable_seconds >= budget.seconds:
-        least_seconds = (1 + WORTH_SAVING) * unsheddable_seconds
-        if unsheddable_seconds < budget.utmost_seconds:
-            least_seconds = min(least_seconds, budget.utmost_seconds)
+        worth_seconds = min((1 + WORTH_SAVING) * unsheddable_seconds, budget.utmost_seconds)
+        least_seconds = max(unsheddable_seconds, worth_seconds)
     return max(least_seconds, spared_seconds - (unshed_seconds - spared_seconds))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from streamshed.planning.tree.work_tree import Truths, Vector, WorkTree
 from streamshed.planning.window_drop.choose.definitions import Definitions
 from streamshed.planning.window_drop.choose.least_kept import LeastKept, least_kept, rare
+from streamshed.planning.window_drop.choose.rehearsal import rehearsed_needs
 from streamshed.planning.window_drop.choose.time_split import RatesOf, running, split_shares
 from streamshed.planning.window_drop.choose.tolerant_work import TolerantWork
 from streamshed.planning.window_drop.choose.window_shares import least_shares_kept, window_shares
@@ -34,7 +35,10 @@ LEAST_FOR_SAMPLES = 0.25
 """Nor do they get less than this share of the time, however much windows take that were decided on before: an answer
 from next to no rows is none, and a micro-batch that takes a little longer is caught up with."""
 
-_ROUNDING = 1e-9
+_CORRECTIONS = 3
+"""So often shares are chosen for what those before them need."""
+
+_ROUGHLY, _ROUNDING = 0.02, 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +51,14 @@ class DropPlan:
         needed: Per node of the work tree, which share of the rows that reach it is for windows that are kept, or for
             queries that need every row.
         needed_in_the_long_run: The same, expected of r.
+        steady_seconds: What the work on the coming rows may take in the long run; None: nothing is known of that.
     """
 
     drops: WindowDrops
     kept_shares: Mapping[str, float]
     needed: Vector
     needed_in_the_long_run: Vector
+    steady_seconds: float | None = None
 
     @property
     def shut_down(self) -> tuple[str, ...]:
@@ -60,11 +66,20 @@ class DropPlan:
         return tuple(sorted(query for query, share in self.kept_shares.items() if share <= 0))
 
     def seconds_left(self, tree: WorkTree, budget_seconds: float) -> float:
-        """Return what the work for samples may take."""
+        """Return what the work for samples may take.
+
+        It is no more than `LEAST_LEFT` and `LEAST_FOR_SAMPLES` ask for where windows leave no more in the long run.
+
+        Args:
+            tree: The work.
+            budget_seconds: What all of it may take.
+        """
         now, planned = (
             budget_seconds - float(tree.node_seconds @ needed) for needed in (self.needed, self.needed_in_the_long_run)
         )
-        return max(now, LEAST_LEFT * planned, LEAST_FOR_SAMPLES * budget_seconds)
+        steady_seconds = budget_seconds if self.steady_seconds is None else max(budget_seconds, self.steady_seconds)
+        lasting = max(0.0, steady_seconds - float(tree.node_seconds @ self.needed_in_the_long_run))
+        return max(now, min(lasting, max(LEAST_LEFT * planned, LEAST_FOR_SAMPLES * budget_seconds)))
 
 
 def _steady(upcoming: UpcomingWindows, budget_seconds: float) -> float:
@@ -192,18 +207,15 @@ def _planned(
     window_demands = _window_demands(work, frozenset(shut))
     least = least_kept(work, window_demands)
     utmost_seconds = _utmost(upcoming, budget_seconds)
-    fits = least.fits(long_run_seconds)
     drops = _pressed(drops, least.seconds, utmost_seconds)
-    needed = None
-    if fits:
-        kept_shares = split_shares(work, window_demands, long_run_seconds, rates_of)
-    elif drops.pressed >= PATIENCE and least.seconds > utmost_seconds:
+    if not least.fits(long_run_seconds) and drops.pressed >= PATIENCE and least.seconds > utmost_seconds:
         lasting_share = drops.pressed_utmost_seconds / drops.pressed_least_seconds
         lasting_seconds = max(utmost_seconds, lasting_share * least.seconds)
-        kept_shares, needed = _lasting(work, window_demands, least, lasting_seconds)
+        shut |= _too_much(work, window_demands, least, lasting_seconds)
+        window_demands = _window_demands(work, frozenset(shut))
+        least = least_kept(work, window_demands)
         drops = _not_pressed(drops)
-    else:
-        kept_shares, needed = least.kept_shares, least.needed
+    kept_shares, needed = _split(work, window_demands, least, long_run_seconds, rates_of)
     if pressure is not Pressure.NONE:
         kept_shares, needed = (
             np.minimum(kept_shares, least_shares_kept(window_demands) * running(work, window_demands)),
@@ -212,34 +224,65 @@ def _planned(
     return kept_shares, needed, drops
 
 
-def _lasting(
-    work: TolerantWork, window_demands: Sequence[WindowDemand], least: LeastKept, lasting_seconds: float
+def _split(
+    work: TolerantWork,
+    window_demands: Sequence[WindowDemand],
+    least: LeastKept,
+    budget_seconds: float,
+    rates_of: RatesOf,
 ) -> tuple[Vector, Vector | None]:
-    """The shares of windows where some queries are shut down, so that what the others keep lasts.
+    """The shares of windows that fill a budget, by what they need of rows, and not by what the model of shares says.
 
-    The model of shares says who costs most; it assumes that each query needs rows of its own. Where a query's windows
-    lie within windows that others keep in any case, shutting it down saves nothing, and it runs.
+    The model takes windows to lie within each other, whoever keeps most; those of several queries lie apart where one
+    must not miss another. So much less is planned by it as it says too little of the shares that it leads to.
 
     Returns:
-        The shares, and what they need; None: what the model says.
+        The shares, the least where no more fits, and what they need; None: what the model says.
+    """
+    if not least.fits(budget_seconds):
+        return least.kept_shares, least.needed
+    short_seconds = max(0.0, least.seconds - least.modelled_seconds)
+    seconds, roughly = work.tree.node_seconds, _ROUGHLY * budget_seconds
+    for _ in range(_CORRECTIONS):
+        short_before = short_seconds
+        planned_seconds = max(least.modelled_seconds, budget_seconds - short_before)
+        kept_shares = split_shares(work, window_demands, planned_seconds, rates_of)
+        if work.is_modelled(kept_shares):
+            return kept_shares, None
+        needed = rehearsed_needs(work, kept_shares)
+        taken_seconds = float(seconds @ needed)
+        short_seconds = taken_seconds - float(seconds @ work.expected_needs(kept_shares))
+        fits = taken_seconds <= budget_seconds + roughly
+        if fits and abs(short_seconds - short_before) <= roughly:
+            break
+    return (kept_shares, needed) if fits else (least.kept_shares, least.needed)
+
+
+def _too_much(
+    work: TolerantWork, window_demands: Sequence[WindowDemand], least: LeastKept, lasting_seconds: float
+) -> set[str]:
+    """The queries to shut down so that the least of the others lasts.
+
+    The model of shares says who costs most; it assumes that each query needs rows of its own. Where a query's windows
+    lie within windows that others keep in any case, shutting it down saves nothing, and it runs. Where those that the
+    model lets run take more than it says, queries are taken in one by one, by priority and weight, as long as they fit.
     """
     kept_shares = window_shares(work.tree, rare(work, window_demands), least.modelled(lasting_seconds))
-    kept_shares = kept_shares * np.array(
-        [demand.query not in work.queries or demand.sampling_rate is None for demand in window_demands]
-    )
-    shut = {demand.query for demand, share in zip(window_demands, kept_shares.tolist(), strict=True) if share <= 0}
+    runs = running(work, window_demands) & (kept_shares > 0)
+    shut = {demand.query for demand, is_running in zip(window_demands, runs.tolist(), strict=True) if not is_running}
+    least_so_far = least_kept(work, _window_demands(work, frozenset(shut)))
+    if least_so_far.seconds > lasting_seconds * (1 + _ROUNDING):
+        shut = set(work.queries)
+        least_so_far = least_kept(work, _window_demands(work, frozenset(shut)))
     in_vain = sorted(
         (demand for demand in window_demands if demand.query in shut and demand.sampling_rate is None),
         key=lambda demand: (-demand.priority, -demand.weight, demand.query),
     )
-    least_so_far = least_kept(work, _window_demands(work, frozenset(shut)))
-    needed = None
     for demand in in_vain:
         with_it = least_kept(work, _window_demands(work, frozenset(shut - {demand.query})))
         if with_it.seconds <= max(lasting_seconds, least_so_far.seconds * (1 + _ROUNDING)):
             shut, least_so_far = shut - {demand.query}, with_it
-            kept_shares, needed = with_it.kept_shares, with_it.needed
-    return kept_shares, needed
+    return shut
 
 
 def _window_demands(work: TolerantWork, shut: frozenset[str]) -> list[WindowDemand]:
@@ -310,4 +353,5 @@ def _decided(
         needed_in_the_long_run=work.expected_needs(kept_shares)
         if needed_in_the_long_run is None
         else needed_in_the_long_run,
+        steady_seconds=upcoming.steady_seconds,
     )

@@ -20,6 +20,9 @@ from streamshed.planning.window_drop.choose.window_shares import least_seconds, 
 from streamshed.planning.window_drop.track.run_needs import RunNeeds, have_one_share
 from streamshed.planning.window_drop.windows.window_demand import WindowDemand
 
+_ALIKE = 0.03
+"""A rehearsal is over some time only: it says no more than the model where they differ by so little."""
+
 
 @dataclass(frozen=True, slots=True)
 class LeastKept:
@@ -28,7 +31,7 @@ class LeastKept:
     Attributes:
         kept_shares: Per demand, the share of its windows.
         needed: Per node of the work tree, which share of its rows that needs; None: as `expected_needs` has it.
-        seconds: What everything takes then.
+        seconds: What everything takes then, the rows of all kept windows together.
         modelled_seconds: What it takes if rows are spared wherever the query that keeps most spares them.
     """
 
@@ -56,13 +59,10 @@ def least_kept(work: TolerantWork, window_demands: Sequence[WindowDemand]) -> Le
     modelled = min(least_seconds(work.tree, one) for one in (window_demands, rare(work, window_demands)))
     is_shut = np.array([one.query in work.queries and one.sampling_rate is not None for one in window_demands])
     kept_shares = np.where(is_shut, 0.0, least_shares_kept(window_demands))
-    runs = [
-        queries
-        for queries in work.running_by_stream(kept_shares).values()
-        if _may_run_together(work, queries, kept_shares)
-    ]
-    if not runs:
+    if work.is_modelled(kept_shares):
         return LeastKept(kept_shares, None, modelled, modelled)
+    running_by_stream = work.running_by_stream(kept_shares)
+    runs = [queries for queries in running_by_stream.values() if _may_run_together(work, queries, kept_shares)]
 
     needed = rehearsed_needs(work, kept_shares)
     for queries in runs:
@@ -71,7 +71,10 @@ def least_kept(work: TolerantWork, window_demands: Sequence[WindowDemand]) -> Le
         needed_together = rehearsed_needs(work, together)
         if work.tree.node_seconds @ needed_together <= work.tree.node_seconds @ needed:
             kept_shares, needed = together, needed_together
-    return LeastKept(kept_shares, needed, float(work.tree.node_seconds @ needed), modelled)
+    seconds = float(work.tree.node_seconds @ needed)
+    if not runs and abs(seconds - modelled) <= _ALIKE * modelled:
+        return LeastKept(kept_shares, None, modelled, modelled)
+    return LeastKept(kept_shares, needed, seconds, modelled)
 
 
 def rare(work: TolerantWork, window_demands: Sequence[WindowDemand]) -> list[WindowDemand]:

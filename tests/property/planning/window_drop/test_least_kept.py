@@ -60,7 +60,11 @@ FAR_APART = ((20, 10, 21), (2, 2, 7), (5, 5, 21))
 """Where all of these begin a window is as far apart as the shortest gap is long."""
 
 
-@pytest.mark.parametrize("windows", [MIXED, OTHERS, FAR_APART, ((100, 10, 40), (50, 10, 30), (10, 10, 10))])
+ONE_SHARE = ((6, 3, 4), (3, 1, 4))
+"""Of these as small a share may be kept, but the one may miss 12 seconds in a row, and the other 4."""
+
+
+@pytest.mark.parametrize("windows", [MIXED, OTHERS, FAR_APART, ONE_SHARE, ((100, 10, 40), (50, 10, 30), (10, 10, 10))])
 def test_what_is_kept_needs_what_was_rehearsed(windows: Windows) -> None:
     course = course_of(*windows)
     least = least_kept(_work(course), _asked(course))

@@ -145,15 +145,12 @@ class TolerantWork:
         return runs_by_stream
 
     def is_modelled(self, kept_shares: Vector) -> bool:
-        """Tell whether `expected_needs` is exact: of each stream, a single query runs, or all do in common runs.
+        """Tell whether `expected_needs` is exact: a single query of each stream runs.
 
         Args:
             kept_shares: Per demand, the share of its windows that is kept.
         """
-        in_runs = self.common_runs(kept_shares)
-        return all(
-            len(queries) == 1 or stream in in_runs for stream, queries in self.running_by_stream(kept_shares).items()
-        )
+        return all(len(queries) == 1 for queries in self.running_by_stream(kept_shares).values())
 
     def running_by_stream(self, kept_shares: Vector) -> dict[str, list[int]]:
         """Return by stream the numbers of its queries whose windows may be dropped, but for those that are shut down.

@@ -11,7 +11,7 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
 from streamshed.network.model.sources import folder, rate
-from streamshed.network.model.stream import Stream, parse_csv, parse_json, stream
+from streamshed.network.model.stream import Stream, parse_avro, parse_csv, parse_json, stream
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
 from streamshed.version import __version__
@@ -63,6 +63,7 @@ __all__ = [
     "network",
     "overlap",
     "pairs_where",
+    "parse_avro",
     "parse_csv",
     "parse_json",
     "rate",

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 from streamshed.network.document.section import Field, Section, checked
 from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.kafka_source import EARLIEST, LATEST, KafkaSource, written_start
 from streamshed.network.model.sources import FileFormat, FolderSource
-from streamshed.network.terms.parsing import TextFormat
+from streamshed.network.terms.parsing import TextFormat, avro_text
 from streamshed.network.words.columns import format_schema, parse_schema
 from streamshed.network.words.given import given_options
 from streamshed.network.words.schema_forms import (
@@ -52,7 +53,7 @@ STREAM = mapping(
         },
         "parse": {
             "description": "How the text of one column becomes columns. The text is gone then.",
-            "oneOf": [reference("parse_json"), reference("parse_csv")],
+            "oneOf": [reference("parse_json"), reference("parse_csv"), reference("parse_avro")],
         },
         "time": text(
             "Event time: a timestamp column, also out of `parse`, or an SQL expression over the columns. Either this or"
@@ -213,6 +214,43 @@ def _parse(text_format: TextFormat, written: str) -> Section:
 PARSE: Mapping[TextFormat, Section] = {
     TextFormat.JSON: _parse(TextFormat.JSON, "a JSON object"),
     TextFormat.CSV: _parse(TextFormat.CSV, "a line of CSV"),
+    TextFormat.AVRO: Section(
+        "The bytes of a column are a record of Avro; with a registry, in Confluent's wire format. Needs the extra"
+        " `avro`.",
+        {
+            TextFormat.AVRO.value: Field(text("The column that holds the bytes.", examples=["value"]), "column"),
+            "schema": Field(
+                {
+                    "type": ["object", "string"],
+                    "minLength": 1,
+                    "description": "The schema as which records are read: JSON, as text or written out. Without"
+                    " `registry`, either this or `schema_file` is needed. By default the latest that the registry has.",
+                    "examples": [{"type": "record", "name": "Packet", "fields": [{"name": "size", "type": "int"}]}],
+                },
+                "avro_schema",
+                avro_text,
+                lambda schema: schema or None,
+            ),
+            "schema_file": Field(
+                path("In the place of `schema`, a file that holds it.", "packet.avsc"),
+                "avro_schema",
+                lambda file: avro_text(Path(file)),
+                lambda _: None,
+                is_path=True,
+            ),
+            "registry": text(
+                "The registry that has the schemas which records were written with.", examples=["http://registry:8081"]
+            ),
+            "subject": text(
+                "What the stream's schema is called in the registry. By default the topic's name and `-value`.",
+                examples=["packets-value"],
+            ),
+            "options": options(
+                'Who asks the registry: `basic.auth.user.info: "user:password"` or `bearer.auth.token: ...`.'
+            ),
+        },
+        (TextFormat.AVRO.value,),
+    ),
 }
 """How text in one column becomes columns, by format."""
 

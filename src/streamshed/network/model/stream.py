@@ -11,8 +11,9 @@ from streamshed.errors import Problem
 from streamshed.network.model.identity import Identity, IdentityKind, row_identity
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.node import Node
+from streamshed.network.model.registered_schema import with_registered_schema
 from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, OutsideSource, as_source
-from streamshed.network.terms.parsing import Parse, TextFormat, parse_csv, parse_json
+from streamshed.network.terms.parsing import Parse, TextFormat, parse_avro, parse_csv, parse_json
 from streamshed.network.terms.problems import Problems, unknown_column
 from streamshed.network.terms.windowing_attribute import WindowingAttribute, attribute_problems, windowing_attribute
 from streamshed.network.words.columns import Column, declared_name, duplicate_names
@@ -22,7 +23,17 @@ from streamshed.network.words.keywords import with_advice
 from streamshed.network.words.names import name_problem, reserved_problem
 from streamshed.network.words.numbering import format_length, parse_length
 
-__all__ = ["Identity", "IdentityKind", "Parse", "Stream", "TextFormat", "parse_csv", "parse_json", "stream"]
+__all__ = [
+    "Identity",
+    "IdentityKind",
+    "Parse",
+    "Stream",
+    "TextFormat",
+    "parse_avro",
+    "parse_csv",
+    "parse_json",
+    "stream",
+]
 
 _TEXT_TYPES = frozenset({"string", "binary"})
 
@@ -207,7 +218,7 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
             windows are as many numbers long, `window(1000, every=100)`.
         watermark: How far rows may be out of order before they are late, such as "1 second", or so many numbers; None:
             not at all.
-        parse: `parse_json(...)` or `parse_csv(...)` where one column holds text.
+        parse: `parse_json(...)`, `parse_csv(...)` or `parse_avro(...)` where one column holds what a row says.
         identity: The columns that tell its rows apart, "file_row" (Parquet: path and row number) or "none";
             by default what the source offers.
         idle_after: After how long a silence others no longer wait for it; None: the engine's choice.
@@ -245,7 +256,7 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
         schema=columns,
         time=attribute,
         watermark_microseconds=watermark_microseconds,
-        parse=parse,
+        parse=problems.require(lambda: with_registered_schema(parse, known_source)),
         identity=chosen,
         idle_after_microseconds=idle,
         clock=own_clock,
@@ -274,7 +285,9 @@ def _argument_problems(time: object, number: object, parse: object) -> Iterator[
             what = "a column, or an expression" if kind == "time" else "the name of a column"
             yield Problem(f"its {kind} is {what}", got=repr(name))
     if not (parse is None or is_a(parse, Parse)):
-        yield Problem('how it is parsed is parse_json("column", "schema") or parse_csv(...)', got=repr(parse))
+        yield Problem(
+            'how it is parsed is parse_json("column", "schema"), parse_csv(...) or parse_avro(...)', got=repr(parse)
+        )
 
 
 def _reserved_problems(stream: Stream) -> Iterator[Problem]:
@@ -303,7 +316,9 @@ def _parse_problems(stream: Stream) -> Iterator[Problem]:
             ' .map(...) with from_json, or read the folder as text and parse its column "value"',
             element="parse",
         )
-    if types[text] is not None and types[text] not in _TEXT_TYPES:
+    if parse.format is TextFormat.AVRO and types[text] not in {None, "binary"}:
+        yield Problem(f'only bytes can be records of Avro, "{text}" is a {types[text]}', element="parse")
+    elif types[text] is not None and types[text] not in _TEXT_TYPES:
         yield Problem(f'only text can be parsed, "{text}" is a {types[text]}', element="parse")
     rest = {name: kind for name, kind in types.items() if name != text}
     for column in parse.schema:

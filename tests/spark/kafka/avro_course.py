@@ -10,11 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow.dataset as ds
 from pyspark.sql import SparkSession
 
+import streamshed as ss
 from streamshed.network.document.document import parse_network
-from streamshed.spark.common.connector import KAFKA, connector_settings
+from streamshed.spark.common.connector import AVRO, KAFKA, connector_settings
 from tests.avro_samples import encoded
 from tests.programs import free_port, script
 from tests.registry_server import Registered, register, running_registry
@@ -99,17 +101,31 @@ def _run(servers: str, topics: Topics, checkpoint: Path, spark: SparkSession) ->
     return {**outcome, "unreadable_rows": run.status().unreadable_rows}
 
 
+def _folder_answers(spark: SparkSession, folder: Path) -> list[list[Any]]:
+    """Answers over files of Avro that fastavro wrote."""
+    folder.mkdir()
+    for step, schema in enumerate(SCHEMAS[:2]):
+        with (folder / f"{step}.avro").open("wb") as file:
+            fastavro.writer(file, fastavro.parse_schema(schema), rows_of(step), codec="deflate")
+    source = ss.folder(folder, "avro", schema="ts timestamp, size int, host struct<name: string>")
+    named = ss.stream("fares", source, time="ts").map(name="host.name")
+    totals = named.window("10 seconds").by("name").agg(n="count(*)", total="sum(size)").query("totals")
+    rows = ss.network(totals).answers(spark).toArrow().to_pylist()
+    return [[row["window_start"].isoformat(), row["key"][0], row["aggregate"], row["value"]] for row in rows]
+
+
 def main() -> None:
     """Run it, and write down what came of it: the arguments are the folder and the broker."""
     note_all_starts()
     folder, servers = Path(sys.argv[1]), sys.argv[2]
-    jars = script("jars.sh", "kafka")
-    spark = session_for_tests(options={"spark.jars": jars} | connector_settings([KAFKA], are_there=True))
+    jars = ",".join(script("jars.sh", name) for name in ("kafka", "avro"))
+    spark = session_for_tests(options={"spark.jars": jars} | connector_settings([KAFKA, AVRO], are_there=True))
     topics = Topics(spark, servers)
     topics.create(TOPIC, 2)
     outcome = _run(servers, topics, folder / "checkpoint", spark)
     aside = ds.dataset(str(folder / "checkpoint" / "time" / "set_aside")).to_table().to_pylist()
     outcome["aside"] = [[row["reason"], row["rows"]] for row in aside]
+    outcome["of_folder"] = _folder_answers(spark, folder / "in")
     (folder / "outcome.json").write_text(json.dumps(outcome))
     topics.close()
 

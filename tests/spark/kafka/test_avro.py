@@ -34,10 +34,11 @@ def outcome(servers: str, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return json.loads((folder / "outcome.json").read_text())
 
 
-def test_answers_over_all_schemas_are_what_duckdb_says(outcome: Any) -> None:
+def _exact(steps: int) -> dict[tuple[str, str, str], float | None]:
+    """What DuckDB says of some steps: the start of a window, name and aggregate, and the answer."""
     rows = [
         {"ts": row["ts"].timestamp(), "name": row["host"]["name"], "size": row["size"]}
-        for step in range(len(SCHEMAS))
+        for step in range(steps)
         for row in rows_of(step)
     ]
     with duckdb.connect() as database:
@@ -45,13 +46,18 @@ def test_answers_over_all_schemas_are_what_duckdb_says(outcome: Any) -> None:
         expected = database.execute(
             "SELECT floor(ts / 10) * 10, name, count(*), sum(size) FROM fares GROUP BY ALL"
         ).fetchall()
-    got = {(start, key, aggregate): value for start, key, aggregate, value in outcome["answers"]}
-    assert len(got) == len(outcome["answers"])
-    assert got == {
+    return {
         (datetime.fromtimestamp(start, UTC).isoformat(), name, aggregate): value
         for start, name, count, total in expected
         for aggregate, value in (("n", count), ("total", total))
     }
+
+
+@pytest.mark.parametrize(("which", "steps"), [("answers", len(SCHEMAS)), ("of_folder", 2)])
+def test_answers_are_what_duckdb_says(outcome: Any, which: str, steps: int) -> None:
+    got = {(start, key, aggregate): value for start, key, aggregate, value in outcome[which]}
+    assert len(got) == len(outcome[which])
+    assert got == _exact(steps)
     assert outcome["drained"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from streamshed.network.document.section import Field, Section, checked
 from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.kafka_source import EARLIEST, LATEST, KafkaSource, written_start
+from streamshed.network.model.relation import RELATION_FORMATS
 from streamshed.network.model.sources import FileFormat, FolderSource
 from streamshed.network.terms.parsing import TextFormat, avro_text
 from streamshed.network.words.columns import format_schema, parse_schema
@@ -26,6 +27,7 @@ from streamshed.network.words.schema_forms import (
 )
 
 FORMATS = [str(kind) for kind in FileFormat]
+OF_RELATIONS = [str(kind) for kind in RELATION_FORMATS]
 
 
 def options(description: str) -> Field:
@@ -100,9 +102,13 @@ FOLDER = Section(
     "A folder of files. Each is read once, when it appears: move complete files there.",
     {
         "folder": Field(path("The folder.", "data/packets"), "path", is_path=True),
-        "format": choice("How its files are read; `text` has one column, `value`.", FORMATS, default="parquet"),
+        "format": choice(
+            "How its files are read; `text` has one column, `value`; `avro` needs Spark's connector, `spark-avro`.",
+            FORMATS,
+            default="parquet",
+        ),
         "schema": Field(
-            _ddl("The columns. Required for `json` and `csv`. By default those of the first Parquet file."),
+            _ddl("The columns. Required for all but Parquet and `text`. By default those of the first Parquet file."),
             read=checked(parse_schema),
         ),
         "options": options(
@@ -259,7 +265,7 @@ RELATION = mapping(
     "A stored relation in which rows are looked up. It is read at the start, and when it changes.",
     {
         "path": path("A file or folder; local ones must exist.", "hosts.parquet"),
-        "format": choice("How it is read. By default what the path ends with, else parquet.", FORMATS),
+        "format": choice("How it is read. By default what the path ends with, else parquet.", OF_RELATIONS),
         "schema": _ddl(
             "The columns. Without them, only Spark knows those of formats other than Parquet, and a lookup must name"
             " its `columns`. Required for folders of Parquet partitions (`day=1`). By default those of Parquet files.",

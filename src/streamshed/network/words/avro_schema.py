@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from streamshed.network.words.footer import spark_type
 from streamshed.network.words.given import is_whole_number
 
 _UTC = "UTC"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN: Mapping[str, pa.DataType] = {
     "boolean": pa.bool_(),
     "int": pa.int32(),
@@ -186,7 +188,10 @@ def without_logical_types(schema: Any) -> Any:
 
 def _typed(schema: Any, named: dict[str, AvroType | None], space: str, where: str) -> AvroType:
     if isinstance(schema, list):
-        return AvroType("union", inner=tuple(_typed(each, named, space, where) for each in schema))
+        inner = tuple(_typed(each, named, space, where) for each in schema)
+        if any(each.kind == "union" for each in inner):
+            raise InvalidNetworkError(Problem(f"{where} is a union in a union", "schema", got=repr(schema)))
+        return AvroType("union", inner=inner)
     if isinstance(schema, str):
         return _plain(schema) if schema in _KINDS - _NESTED else _meant(schema, named, space, where)
     if not isinstance(schema, dict) or "type" not in schema:
@@ -194,12 +199,12 @@ def _typed(schema: Any, named: dict[str, AvroType | None], space: str, where: st
     kind = schema["type"]
     if kind not in ("array", "map"):
         return _typed_otherwise(schema, kind, named, space, where)
-    inner = _typed(schema.get("items" if kind == "array" else "values"), named, space, where)
-    if kind == "array" and _is_empty(inner):
+    item = _typed(schema.get("items" if kind == "array" else "values"), named, space, where)
+    if kind == "array" and _is_empty(item):
         raise InvalidNetworkError(
             Problem(f"{where} has items that take no bytes: a few could claim any number", "schema")
         )
-    return AvroType(kind, inner=(inner,))
+    return AvroType(kind, inner=(item,))
 
 
 def _typed_otherwise(
@@ -232,6 +237,9 @@ def _fields(schema: Mapping[str, Any], named: dict[str, AvroType | None], space:
             says = f'the record "{schema.get("name")}" needs fields such as {{"name": "size", "type": "int"}}'
             raise InvalidNetworkError(Problem(says, "schema", got=repr(field)))
         name, aliases = field["name"], field.get("aliases")
+        if not _NAME.fullmatch(name):
+            says = f'a field of the record "{schema.get("name")}" has a name that is none in Avro'
+            raise InvalidNetworkError(Problem(says, "schema", got=repr(name)))
         names = (
             (name, *(alias for alias in aliases if isinstance(alias, str))) if isinstance(aliases, list) else (name,)
         )

@@ -46,6 +46,14 @@ _EXPLAINED: tuple[tuple[str, type[StreamshedError], str], ...] = (
         ),
     ),
     (
+        r"streamshed\.errors\.SourceUnavailableError: schema registry",
+        SourceUnavailableError,
+        (
+            "the registry that has the schemas of a stream refuses to tell them, although it did when the run began:"
+            " see to its address and credentials, and start again from the checkpoint"
+        ),
+    ),
+    (
         r"No space left on device",
         SinkUnavailableError,
         (

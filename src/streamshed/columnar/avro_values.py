@@ -6,6 +6,7 @@ instant that Python's `datetime` cannot hold is one to Spark.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -116,7 +117,7 @@ class AvroValues:
         """The schema of an id; or why its values cannot be read."""
         if (there := self._written.get(number)) is not None:
             return there
-        if self._absent.get(number, self._clock()) > self._clock():
+        if self._clock() < self._absent.get(number, -math.inf):
             return UNKNOWN_SCHEMA
         for seen in (self._written, self._absent):
             if len(seen) >= _MOST_SCHEMAS:

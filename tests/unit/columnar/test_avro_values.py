@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 from streamshed.columnar.avro_values import NO_AVRO, NO_FRAME, OTHER_SCHEMA, UNKNOWN_SCHEMA, AvroValues, avro_values
-from streamshed.errors import InvalidNetworkError, ServerUnavailableError, SourceUnavailableError
+from streamshed.errors import InvalidNetworkError, MissingExtraError, ServerUnavailableError, SourceUnavailableError
 from streamshed.network.words.schema_registry import BASIC, SchemaRegistry
 from tests.avro_samples import encoded
 from tests.programs import free_port
@@ -179,6 +180,12 @@ def test_a_registry_that_refuses_ends_it() -> None:
 def test_a_schema_that_breaks_a_rule_of_avro_is_told(schema: Any) -> None:
     with pytest.raises(InvalidNetworkError, match="the Avro schema breaks a rule of Avro"):
         AvroValues(json.dumps(schema), None)
+
+
+def test_without_the_package_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastavro", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'streamshed\[avro\]'"):
+        AvroValues(json.dumps(SIZE), None)
 
 
 def test_tasks_of_a_process_share_what_was_looked_up() -> None:

@@ -2,6 +2,8 @@
 
 Spark's `from_avro` knows one schema of who wrote, not one for each id; and what it cannot read either ends the query or
 is null, as a record may be whose fields all are.
+
+Rests on Spark's internals: tests/spark/contracts/test_arrow_schemas.py.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from streamshed.columnar.avro_values import avro_values
 from streamshed.network.model.registered_schema import require_registered
@@ -23,13 +24,14 @@ from streamshed.network.terms.parsing import Parse, TextFormat
 from streamshed.network.words.columns import Column as SchemaColumn
 from streamshed.network.words.columns import format_schema
 from streamshed.spark.common.internal_names import CORRUPT
+from streamshed.spark.common.one_partition import arrow_schema
 
 
 def avro_reader(parse: Parse) -> Column:
     """Return a struct of the columns that a value holds, and of why it cannot be read, in `CORRUPT`."""
     ddl = format_schema((*parse.schema, SchemaColumn(CORRUPT, "string")))
     columns = cast(T.StructType, T.StructType.fromDDL(ddl))
-    schema = to_arrow_schema(columns, timezone="UTC")
+    schema = arrow_schema(ddl)
     text, registry = parse.avro_schema, parse.schema_registry
 
     def read(values: pa.Array) -> pa.Array:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Jars that Spark does not bring, for tests, benchmarks and examples.
 #
-# Usage: jars.sh FOLDER   fetches the jars of a folder of jars.txt (broker, kafka, delta), unless they are there, and
+# Usage: jars.sh FOLDER   fetches the jars of a folder of jars.txt (broker, kafka, avro, delta), unless they are there, and
 #                         prints them as `spark.jars` takes them
 #
 # Jars come by Maven, by the coordinates in jars.txt, and are checked by their hashes. They are kept in

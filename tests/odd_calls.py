@@ -21,6 +21,7 @@ from streamshed.network.model.sources import FolderSource
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
 
+PACKET_AVRO = {"type": "record", "name": "Packet", "fields": [{"name": "size", "type": "int"}]}
 _NOBODY_TAKES = "nobody_takes_this"
 MOST_SAID = 10_000
 """Characters of a message, whatever it is about."""
@@ -94,6 +95,7 @@ def _target_functions(files: FolderSource, events: ss.Rows) -> tuple[Target, ...
         Target("stream", ss.stream, {"name": "s", "source": files, "time": "ts"}),
         Target("relation", ss.relation, {"name": "r", "source": "r.csv", "schema": "host string"}),
         Target("parse_json", ss.parse_json, {"column": "host", "schema": "a int"}),
+        Target("parse_avro", ss.parse_avro, {"column": "host", "schema": PACKET_AVRO}),
         Target("parse_csv", ss.parse_csv, {"column": "host", "schema": "a int"}),
         Target("user_aggregate", ss.user_aggregate, {"function": "json:dumps", "columns": ["size"], "returns": "int"}),
         Target(

@@ -15,7 +15,7 @@ from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder, rate
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
-from streamshed.network.terms.parsing import parse_csv, parse_json
+from streamshed.network.terms.parsing import parse_avro, parse_csv, parse_json
 from streamshed.version import __version__
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ __all__ = [
     "network",
     "overlap",
     "pairs_where",
+    "parse_avro",
     "parse_csv",
     "parse_json",
     "rate",

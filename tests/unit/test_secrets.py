@@ -14,6 +14,7 @@ from streamshed.errors import StreamshedError
 from streamshed.network.document.document import parse_network
 from streamshed.network.run.run_settings import SinkSettings
 from streamshed.network.run.settings import Settings
+from streamshed.network.words.schema_registry import SchemaRegistry
 from streamshed.spark import kafka_sink
 from streamshed.spark.checkpoint.description import DOCUMENT_FILE, describe
 from streamshed.spark.checkpoint.storage import Storage
@@ -39,6 +40,8 @@ SHOWN: dict[str, Any] = {
     "kafka_sink": kafka_sink("answers", "host:9092", options=OPTIONS),
     "sink settings": SinkSettings("kafka", "answers", "host:9092", tuple(OPTIONS.items())),
     "parse": ss.parse_json("value", "size int", options=FILES),
+    "registry": ss.parse_avro("value", registry="http://registry", options={"basic.auth.user.info": f"a:{SECRET}"}),
+    "registry itself": SchemaRegistry("http://registry", (("bearer.auth.token", SECRET),)),
     "client": PlanClient("http://127.0.0.1:1/time/0", SECRET),
 }
 
@@ -70,6 +73,19 @@ def test_neither_does_a_network_over_a_source(name: str) -> None:
     network = network_over(SOURCES[name])
     texts = [*texts_of(network), *texts_of(network.query("counted")), network.render(), network.render("json")]
     assert SECRET not in "".join([*texts, network.render("mermaid"), str(network.explain(load=2.0))])
+
+
+def test_neither_does_a_network_or_a_checkpoint_that_reads_by_a_registry(tmp_path: Path) -> None:
+    instant = {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-millis"}}
+    schema = {"type": "record", "name": "Packet", "fields": [instant]}
+    who = {"basic.auth.user.info": f"streams:{SECRET}"}
+    parse = ss.parse_avro("value", schema, registry="http://registry:8081", options=who)
+    packets = ss.stream("packets", ss.kafka("packets", "host:9092"), time="ts", parse=parse)
+    network = ss.network(packets.window("1 second").agg(n="count(*)").query("counted"))
+    describe(Storage.at(str(tmp_path)), network, Settings())
+    written = "".join(path.read_text() for path in tmp_path.iterdir())
+    assert "http://registry:8081" in written
+    assert SECRET not in "".join([*texts_of(network), network.render("json"), written])
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -8,6 +8,7 @@ import click
 
 from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.kafka_source import KafkaSource
+from streamshed.network.model.sources import FileFormat, FolderSource
 from streamshed.network.run.run_settings import CONSOLE
 
 if TYPE_CHECKING:
@@ -30,15 +31,27 @@ def connector_options(network: QueryNetwork, jars: str | None, *, sink: str = CO
     Raises:
         SourceUnavailableError: No build of a connector that is to be fetched runs on this release of Spark.
     """
-    kinds = {KafkaSource: "kafka", DeltaSource: "delta"}
-    names = {sink, *(kinds[kind] for stream in network.all_streams if (kind := type(stream.source)) in kinds)}
+    names = {sink, *(name for stream in network.all_streams if (name := _connector(stream.source)) is not None)}
     if jars is None and names == {CONSOLE}:
         return {}
-    from streamshed.spark.common.connector import DELTA, KAFKA, connector_settings
+    from streamshed.spark.common.connector import AVRO, DELTA, KAFKA, connector_settings
 
-    needed = [connector for connector in (KAFKA, DELTA) if connector.name in names]
+    needed = [connector for connector in (KAFKA, DELTA, AVRO) if connector.name in names]
     for connector in needed:
         if jars is None and not connector.fits():
             raise connector.missing("the document")
     named = {} if jars is None else {"spark.jars": jars}
     return named | connector_settings(needed, are_there=jars is not None)
+
+
+def _connector(source: object) -> str | None:
+    """The name of the connector that a source needs; None: it needs none."""
+    match source:
+        case KafkaSource():
+            return "kafka"
+        case DeltaSource():
+            return "delta"
+        case FolderSource(format=FileFormat.AVRO):
+            return "avro"
+        case _:
+            return None

@@ -161,7 +161,7 @@ def _check_rows(work: StreamWork, *, samples: bool, drops: bool) -> None:
     if stream.joined is not None:
         raise Untranslatable("they are results of a join")
     if text is not None and text.format is not TextFormat.JSON:
-        raise Untranslatable("they are texts of CSV")
+        raise Untranslatable(f"they are values of {text.format.upper()}")
     if work.row_queries:
         raise Untranslatable(f'the query "{work.row_queries[0].name}" takes rows one by one')
     if text is None:

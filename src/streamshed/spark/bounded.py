@@ -11,6 +11,7 @@ from streamshed.answering.answer.answering import Answering
 from streamshed.errors import InvalidNetworkError, near_miss
 from streamshed.network.model.network import QueryNetwork, TimeDomain
 from streamshed.network.model.stream import Stream
+from streamshed.spark.admit.avro_reader import require_readable
 from streamshed.spark.cluster.session import require_classic, require_settings, use_this_python
 from streamshed.spark.common.call_sites import without_call_sites
 from streamshed.spark.compile.compiled_network import compile_network, compiled_partials, needed_layout
@@ -55,6 +56,7 @@ def answers(network: QueryNetwork, spark: SparkSession, inputs: Mapping[str, Dat
 def _domain_answers(
     network: QueryNetwork, domain: TimeDomain, spark: SparkSession, given: Mapping[str, DataFrame]
 ) -> DataFrame:
+    require_readable(domain.sources)
     sources = {stream.name: _source(spark, stream, given) for stream in domain.sources}
     compiled = compile_network(network, domain, with_joined(spark, domain, sources, network), spark)
     for compiled_network in (compiled, *compiled_sides(spark, domain, sources)):

@@ -18,6 +18,7 @@ from streamshed.control.known import known_statistics
 from streamshed.control.loop import ControlLoop
 from streamshed.planning.load.partly_joinable import partly_joinable
 from streamshed.planning.tree.scalability import protected_streams
+from streamshed.spark.admit.avro_reader import require_readable
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.checkpoint_reader import is_written, query_id
 from streamshed.spark.checkpoint.source_logs import source_logs
@@ -224,8 +225,9 @@ class DomainRun:
         """Start the streaming query; somebody answers `client` by now.
 
         Raises:
-            SourceUnavailableError: Its topics are not there.
+            SourceUnavailableError: Its topics are not there, or the registry of their schemas.
         """
+        require_readable(self.domain.sources)
         self._topics.require_topics()
         try_sql(self._spark, self._works, self._loop, parallel_tasks=self._tasks)
         if self._frame.drops_windows:

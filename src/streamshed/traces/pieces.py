@@ -17,6 +17,9 @@ PIECES = 12
 SHARES = (1, 3)
 """How large neighboring pieces are: of micro-batches that are all alike nobody can tell what of them is fixed."""
 
+_WHOLE = {FileFormat.ORC, FileFormat.AVRO}
+"""Files that neither have lines nor are taken apart here."""
+
 _PACKED = {".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate", ".xz"}
 
 
@@ -38,9 +41,9 @@ def cut(files: list[Path], file_format: FileFormat, *, has_header: bool, target:
         target: Folder for the pieces, which is made.
 
     Returns:
-        Whether it was done: not where files are packed, or begin with a header.
+        Whether it was done: not where files are packed, begin with a header, or are ORC or Avro.
     """
-    if has_header or any(file.suffix in _PACKED for file in files) or not files:
+    if has_header or any(file.suffix in _PACKED for file in files) or not files or file_format in _WHOLE:
         return False
     target.mkdir(parents=True)
     parts = _tables(files, target) if file_format is FileFormat.PARQUET else _lines(files, file_format, target)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,19 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tests.lacking import lacking
-
-_SCRIPTS = Path(__file__).parents[3] / "scripts"
-_UNAVAILABLE = 69
-
-
-def script(name: str, *arguments: str) -> str:
-    """Run a script, and return what it prints; without Maven the test lacks it."""
-    done = subprocess.run(["bash", str(_SCRIPTS / name), *arguments], capture_output=True, text=True, check=False)
-    if done.returncode == _UNAVAILABLE:
-        lacking(f"a test with a real broker: {done.stderr.strip()}")
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+from tests.programs import free_port, script
 
 
 @contextmanager
@@ -32,22 +18,9 @@ def running_broker(folder: Path) -> Iterator[str]:
     for connector in ("kafka", "delta"):
         script("jars.sh", connector)
     try:
-        yield script("kafka.sh", "start", str(folder), str(_free_port()))
+        yield script("kafka.sh", "start", str(folder), str(free_port()))
     finally:
         script("kafka.sh", "stop", str(folder))
-
-
-def _free_port() -> int:
-    """A port that is free, as the next one is, which the broker's controller takes."""
-    while True:
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port: int = first.getsockname()[1]
-            try:
-                second.bind(("127.0.0.1", port + 1))
-            except OSError:
-                continue
-            return port
 
 
 class Topics:

@@ -21,9 +21,10 @@ from streamshed.spark.sinks.iceberg_sink import iceberg_sink
 from streamshed.spark.sinks.kafka_sink import kafka_sink
 from streamshed.spark.sinks.postgres_sink import postgres_sink
 from tests.iceberg_lake import IcebergLake
+from tests.programs import script
 from tests.spark.budget import note_all_starts
 from tests.spark.harness import PATIENCE_SECONDS, QUICK
-from tests.spark.kafka.broker import Topics, script
+from tests.spark.kafka.broker import Topics
 from tests.spark.sessions import session_for_tests
 
 TOPIC, ANSWERS, TABLE = "packets", "answers", "live.answers"

@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 from pyarrow import feather
 
-from tests.spark.kafka.broker import script
+from tests.programs import script
 from tests.spark.tables.delta_program import COMMITS, rows_of
 from tests.spark.trunks.windows_of_duckdb import Answers, ExactWindows
 

@@ -8,17 +8,39 @@ from pathlib import Path
 import pytest
 from pyspark.errors import AnalysisException
 
+import streamshed as ss
+from streamshed.cli.connectors import connector_options
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.spark import delta_sink
-from streamshed.spark.common.connector import DELTA, KAFKA, Connector, connector_settings
+from streamshed.spark.common.connector import AVRO, DELTA, KAFKA, Connector, connector_settings
 
 
 @pytest.mark.parametrize(
     ("connector", "spark", "version"),
-    [(KAFKA, "4.1.1", "4.1.0"), (KAFKA, "4.2.0", "4.2.0"), (KAFKA, "4.3.0", "4.2.0"), (DELTA, "4.2.0", "4.4.0")],
+    [
+        (KAFKA, "4.1.1", "4.1.0"),
+        (KAFKA, "4.2.0", "4.2.0"),
+        (KAFKA, "4.3.0", "4.2.0"),
+        (DELTA, "4.2.0", "4.4.0"),
+        (AVRO, "4.2.1", "4.2.0"),
+    ],
 )
 def test_a_connector_fits_the_release_of_spark(connector: Connector, spark: str, version: str) -> None:
     assert connector.package(spark).rpartition(":")[2] == version
+
+
+def test_a_folder_of_avro_needs_one_and_values_of_avro_do_not() -> None:
+    instant = {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-millis"}}
+    values = ss.parse_avro("value", {"type": "record", "name": "Packet", "fields": [instant]})
+    files = ss.stream("files", ss.folder("in", "avro", schema="ts timestamp"), time="ts")
+    records = ss.stream("values", ss.kafka("packets", "host:9092"), time="ts", parse=values)
+    assert connector_options(ss.network(records.query("all")), None) == connector_settings([KAFKA])
+    of_files = ss.network(files.query("all"))
+    if AVRO.fits():
+        assert connector_options(of_files, None) == connector_settings([AVRO])
+    else:
+        with pytest.raises(SourceUnavailableError, match="no build of the connector to files of Avro runs on PySpark"):
+            connector_options(of_files, None)
 
 
 def test_several_are_fetched_together() -> None:

@@ -179,6 +179,8 @@ def test_who_stops_is_told_what_was_waited_for(monkeypatch: pytest.MonkeyPatch) 
         ("org.apache.kafka.common.errors.RecordTooLargeException: too large", False),
         ("org.apache.kafka.common.errors.TopicAuthorizationException: no", False),
         ("org.apache.spark.api.python.PythonException: java.net.ConnectException said the user", False),
+        ("org.apache.spark.api.python.PythonException: x\nstreamshed.errors.ServerUnavailableError: registry", True),
+        ("org.apache.spark.api.python.PythonException: x\nstreamshed.errors.SourceUnavailableError: registry", False),
         ("ZeroDivisionError: division by zero", False),
         ("my.java.net.ConnectExceptional", False),
     ],

@@ -56,6 +56,8 @@ def test_what_cannot_be_cut_is_left_alone(tmp_path: Path) -> None:
     target = tmp_path / "pieces"
     assert not cut([packed], FileFormat.JSON, has_header=False, target=target)
     assert not cut([tmp_path / "rows.csv"], FileFormat.CSV, has_header=True, target=target)
+    for whole in (FileFormat.ORC, FileFormat.AVRO):
+        assert not cut([packed.with_suffix("")], whole, has_header=False, target=target)
     assert not cut([], FileFormat.PARQUET, has_header=False, target=target)
     assert not target.exists()
 

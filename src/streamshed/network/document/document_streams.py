@@ -16,6 +16,7 @@ from streamshed.network.document.document_values import (
 from streamshed.network.document.schema_streams import PARSE, SOURCES
 from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.identity import Identity, IdentityKind, row_identity
+from streamshed.network.model.registered_schema import with_registered_schema
 from streamshed.network.model.sources import OutsideSource, RateSource
 from streamshed.network.model.stream import Stream, default_clock, stream_name_problems
 from streamshed.network.terms.parsing import Parse, TextFormat
@@ -40,7 +41,7 @@ def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Pat
     """
     is_numbered = _is_numbered(place, name, body)
     source = _read_source(place.at("source"), mapping_at(body, "source"), folder)
-    parse = _read_parse(place.at("parse"), mapping_at(body, "parse"))
+    parse = _read_parse(place.at("parse"), mapping_at(body, "parse"), folder, source)
     columns = None if source is None else _columns(place, body, source)
     if source is None or columns is None or (parse is None and is_given(place, body, "parse")):
         _report_names(place, name, body)
@@ -95,14 +96,22 @@ def _columns(place: Place, body: Mapping[str, object], source: OutsideSource) ->
     return place.at("source", key).attempt(path, lambda: source.columns)
 
 
-def _read_parse(place: Place, body: Mapping[str, object]) -> Parse | None:
+def _read_parse(place: Place, body: Mapping[str, object], folder: Path, source: OutsideSource | None) -> Parse | None:
     text_format = next((kind for kind in PARSE if is_given(place, body, kind)), None)
-    values = None if text_format is None else PARSE[text_format].read(place, body)
+    values = None if text_format is None else PARSE[text_format].read(place, body, folder)
     if text_format is None or values is None:
         return None
     problems = problems_of(partial(Parse, text_format, **values))
+    if "schema" in body and "schema_file" in body:
+        problems += (Problem("either schema or schema_file says what records hold", "schema_file"),)
     place.report_parts(body, problems, body[text_format.value])
-    return None if problems else Parse(text_format, **values)
+    return None if problems else _registered(place, Parse(text_format, **values), source)
+
+
+def _registered(place: Place, parse: Parse, source: OutsideSource | None) -> Parse | None:
+    if source is None:
+        return parse if parse.schema else None
+    return place.at("registry").attempt(parse.registry, lambda: with_registered_schema(parse, source))
 
 
 def _read_identity(place: Place, declared: object, source: OutsideSource, columns: tuple[Column, ...]) -> Identity:

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 from streamshed.network.document.section import Field, Section, checked
 from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.kafka_source import EARLIEST, LATEST, KafkaSource, written_start
+from streamshed.network.model.relation import RELATION_FORMATS
 from streamshed.network.model.sources import FileFormat, FolderSource
-from streamshed.network.terms.parsing import TextFormat
+from streamshed.network.terms.parsing import TextFormat, avro_text
 from streamshed.network.words.columns import format_schema, parse_schema
 from streamshed.network.words.given import given_options
 from streamshed.network.words.schema_forms import (
@@ -25,6 +27,7 @@ from streamshed.network.words.schema_forms import (
 )
 
 FORMATS = [str(kind) for kind in FileFormat]
+OF_RELATIONS = [str(kind) for kind in RELATION_FORMATS]
 
 
 def options(description: str) -> Field:
@@ -52,7 +55,7 @@ STREAM = mapping(
         },
         "parse": {
             "description": "How the text of one column becomes columns. The text is gone then.",
-            "oneOf": [reference("parse_json"), reference("parse_csv")],
+            "oneOf": [reference("parse_json"), reference("parse_csv"), reference("parse_avro")],
         },
         "time": text(
             "Event time: a timestamp column, also out of `parse`, or an SQL expression over the columns. Either this or"
@@ -99,9 +102,13 @@ FOLDER = Section(
     "A folder of files. Each is read once, when it appears: move complete files there.",
     {
         "folder": Field(path("The folder.", "data/packets"), "path", is_path=True),
-        "format": choice("How its files are read; `text` has one column, `value`.", FORMATS, default="parquet"),
+        "format": choice(
+            "How its files are read; `text` has one column, `value`; `avro` needs Spark's connector, `spark-avro`.",
+            FORMATS,
+            default="parquet",
+        ),
         "schema": Field(
-            _ddl("The columns. Required for `json` and `csv`. By default those of the first Parquet file."),
+            _ddl("The columns. Required for all but Parquet and `text`. By default those of the first Parquet file."),
             read=checked(parse_schema),
         ),
         "options": options(
@@ -213,6 +220,43 @@ def _parse(text_format: TextFormat, written: str) -> Section:
 PARSE: Mapping[TextFormat, Section] = {
     TextFormat.JSON: _parse(TextFormat.JSON, "a JSON object"),
     TextFormat.CSV: _parse(TextFormat.CSV, "a line of CSV"),
+    TextFormat.AVRO: Section(
+        "The bytes of a column are a record of Avro; with a registry, in Confluent's wire format. Needs the extra"
+        " `avro`.",
+        {
+            TextFormat.AVRO.value: Field(text("The column that holds the bytes.", examples=["value"]), "column"),
+            "schema": Field(
+                {
+                    "type": ["object", "string"],
+                    "minLength": 1,
+                    "description": "The schema as which records are read: JSON, as text or written out. Without"
+                    " `registry`, either this or `schema_file` is needed. By default the latest that the registry has.",
+                    "examples": [{"type": "record", "name": "Packet", "fields": [{"name": "size", "type": "int"}]}],
+                },
+                "avro_schema",
+                avro_text,
+                lambda schema: schema or None,
+            ),
+            "schema_file": Field(
+                path("In the place of `schema`, a file that holds it.", "packet.avsc"),
+                "avro_schema",
+                lambda file: avro_text(Path(file)),
+                lambda _: None,
+                is_path=True,
+            ),
+            "registry": text(
+                "The registry that has the schemas which records were written with.", examples=["http://registry:8081"]
+            ),
+            "subject": text(
+                "What the stream's schema is called in the registry. By default the topic's name and `-value`.",
+                examples=["packets-value"],
+            ),
+            "options": options(
+                'Who asks the registry: `basic.auth.user.info: "user:password"` or `bearer.auth.token: ...`.'
+            ),
+        },
+        (TextFormat.AVRO.value,),
+    ),
 }
 """How text in one column becomes columns, by format."""
 
@@ -221,7 +265,7 @@ RELATION = mapping(
     "A stored relation in which rows are looked up. It is read at the start, and when it changes.",
     {
         "path": path("A file or folder; local ones must exist.", "hosts.parquet"),
-        "format": choice("How it is read. By default what the path ends with, else parquet.", FORMATS),
+        "format": choice("How it is read. By default what the path ends with, else parquet.", OF_RELATIONS),
         "schema": _ddl(
             "The columns. Without them, only Spark knows those of formats other than Parquet, and a lookup must name"
             " its `columns`. Required for folders of Parquet partitions (`day=1`). By default those of Parquet files.",

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from streamshed.errors import Problem
 from streamshed.network.model.identity import row_identity
+from streamshed.network.model.registered_schema import with_registered_schema
 from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import as_source
 from streamshed.network.model.stream import Stream, default_clock
@@ -40,7 +41,7 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
             windows are as many numbers long, `window(1000, every=100)`.
         watermark: How far rows may be out of order before they are late, such as "1 second", or so many numbers; None:
             not at all.
-        parse: `parse_json(...)` or `parse_csv(...)` where one column holds text.
+        parse: `parse_json(...)`, `parse_csv(...)` or `parse_avro(...)` where one column holds what a row says.
         identity: The columns that tell its rows apart, "file_row" (Parquet: path and row number) or "none";
             by default what the source offers.
         idle_after: After how long a silence others no longer wait for it; None: the engine's choice.
@@ -76,7 +77,7 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
         schema=columns,
         time=str(number if time is None else time),
         watermark_microseconds=watermark_microseconds,
-        parse=parse,
+        parse=problems.require(lambda: with_registered_schema(parse, known_source)),
         identity=chosen,
         idle_after_microseconds=idle,
         clock=default_clock(name, is_numbered=is_numbered) if clock is None else clock,
@@ -94,4 +95,6 @@ def _argument_problems(time: object, number: object, parse: object) -> Iterator[
             what = "a column, or an expression" if kind == "time" else "the name of a column"
             yield Problem(f"its {kind} is {what}", got=repr(name))
     if not (parse is None or is_a(parse, Parse)):
-        yield Problem('how it is parsed is parse_json("column", "schema") or parse_csv(...)', got=repr(parse))
+        yield Problem(
+            'how it is parsed is parse_json("column", "schema"), parse_csv(...) or parse_avro(...)', got=repr(parse)
+        )

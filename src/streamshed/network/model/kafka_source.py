@@ -173,7 +173,7 @@ def kafka(
     """Describe topics of a Kafka cluster as a source.
 
     Its rows have the columns `key`, `value` (both bytes), `topic`, `partition`, `offset` and `timestamp`. What records
-    say is read by `parse_json("value", ...)` or `parse_csv("value", ...)` of the stream.
+    say is read by `parse_json("value", ...)`, `parse_csv("value", ...)` or `parse_avro("value", ...)` of the stream.
 
     Args:
         topics: A topic, or several.

@@ -15,6 +15,9 @@ from streamshed.network.words.keywords import with_advice
 from streamshed.network.words.local_path import local_path
 from streamshed.network.words.names import check_name
 
+RELATION_FORMATS = tuple(kind for kind in FileFormat if kind is not FileFormat.AVRO)
+"""The formats of files in which rows are looked up."""
+
 
 @dataclass(frozen=True)
 class Relation:
@@ -111,7 +114,7 @@ def relation_format(path: str, name: str | None) -> FileFormat:
         InvalidNetworkError: There is no such format.
     """
     ending = os.path.splitext(path)[1].lstrip(".").lower()  # noqa: PTH122 - may be a URI
-    return file_format((ending or FileFormat.PARQUET) if name is None else name)
+    return file_format((ending or FileFormat.PARQUET) if name is None else name, RELATION_FORMATS)
 
 
 def _columns(path: str, kind: FileFormat, schema: str | None) -> tuple[Column, ...] | None:

@@ -1,7 +1,7 @@
 """Where rows come from, described without Spark: a folder, a table, topics, a rate generator, any DataFrame."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -24,6 +24,7 @@ class FileFormat(StrEnum):
     CSV = "csv"
     TEXT = "text"
     ORC = "orc"
+    AVRO = "avro"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ def folder(
 
     Args:
         path: The folder; files are read once, when they appear in it.
-        format: "parquet", "json", "csv", "orc" or "text" (one column, `value`).
+        format: "parquet", "json", "csv", "orc", "avro" or "text" (one column, `value`).
         schema: The columns as DDL, such as "ts timestamp, size int"; Parquet files say it themselves.
         options: Spark's reader options, such as {"header": "true"}.
         max_files_per_micro_batch: At most so many new files a micro-batch; None: all there are.
@@ -187,16 +188,19 @@ def rate(rows_per_second: int) -> RateSource:
     return RateSource(rows_per_second)
 
 
-def file_format(name: str) -> FileFormat:
+def file_format(name: str, among: Iterable[FileFormat] = FileFormat) -> FileFormat:
     """Look up a file format.
+
+    Args:
+        name: Its name.
+        among: Those that there are.
 
     Raises:
         InvalidNetworkError: There is no such format.
     """
-    try:
-        return FileFormat(name)
-    except ValueError as error:
-        raise InvalidNetworkError(unknown_name("file format", name, FileFormat)) from error
+    if (kind := next((each for each in among if each == name), None)) is None:
+        raise InvalidNetworkError(unknown_name("file format", name, among))
+    return kind
 
 
 def as_source(source: object) -> OutsideSource:

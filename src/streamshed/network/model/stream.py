@@ -217,7 +217,9 @@ def _parse_problems(stream: Stream) -> Iterator[Problem]:
             ' .map(...) with from_json, or read the folder as text and parse its column "value"',
             element="parse",
         )
-    if types[text] is not None and types[text] not in _TEXT_TYPES:
+    if parse.format is TextFormat.AVRO and types[text] not in {None, "binary"}:
+        yield Problem(f'only bytes can be records of Avro, "{text}" is a {types[text]}', element="parse")
+    elif types[text] is not None and types[text] not in _TEXT_TYPES:
         yield Problem(f'only text can be parsed, "{text}" is a {types[text]}', element="parse")
     rest = {name: kind for name, kind in types.items() if name != text}
     for column in parse.schema:

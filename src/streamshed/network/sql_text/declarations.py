@@ -24,7 +24,8 @@ _TABLE_KEYS = ("path", "format", "options")
 _NETWORK_KEYS = ("max_depth", "joins")
 _RATE_COLUMNS = "timestamp TIMESTAMP, value BIGINT"
 _NUMBERS = ("bigint", "int", "integer", "smallint", "tinyint", "long", "short", "byte")
-_FORMATS = ("json", "csv")
+_FORMATS = ("json", "csv", "avro")
+_AVRO = "avro"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ def read_stream(parts: DocumentParts, name: str, cursor: SqlCursor) -> Declared:
         )
     typed = _columns(columns) if given is None else _columns(tokens_of(given))
     _set_time(parts, keys, body, watermark, typed | parse)
-    names = (*typed, *parse) if typed else None
+    # Which fields records of Avro have is read later, out of their schema.
+    names = (*typed, *parse) if typed and _AVRO not in _mapping(body.get("parse")) else None
     parts.parts["streams"][name] = body
     dropped = {str(value).lower() for key, value in _mapping(body.get("parse")).items() if key in _FORMATS}
     visible = None if names is None else tuple(column for column in names if column.lower() not in dropped)
@@ -232,14 +234,22 @@ def _watermark(cursor: SqlCursor) -> _Watermark:
 
 
 def _parse(parts: DocumentParts, keys: tuple[str, str], body: dict[str, object], cursor: SqlCursor) -> dict[str, str]:
-    """Read `PARSE value AS JSON (host STRING, ...) [WITH (...)]` into the stream's body; returns the columns' types."""
+    """Read `PARSE value AS JSON (host STRING, ...) [WITH (...)]` into the stream's body; returns the columns' types.
+
+    Of `PARSE value AS AVRO WITH (registry = '...')` they are in the schema.
+    """
     cursor.expect("parse")
     column = cursor.name("the column that holds the text")
     cursor.expect("as")
     word = cursor.advance()
     if not word.is_word(*_FORMATS):
-        raise SqlRefusal([word], "text is parsed as JSON or CSV", closest_name(word.text, ["JSON", "CSV"]))
-    schema = cursor.parenthesized().rest
+        near_miss = closest_name(word.text, [name.upper() for name in _FORMATS])
+        raise SqlRefusal([word], "text is parsed as JSON or CSV, bytes as AVRO", near_miss)
+    is_avro = word.is_word(_AVRO)
+    if is_avro and cursor.is_at_symbol("("):
+        says = "the columns of records of Avro are in their schema: WITH (schema_file = '...') or (registry = '...')"
+        raise SqlRefusal(cursor.parenthesized().rest, says)
+    schema = () if is_avro else cursor.parenthesized().rest
     options = [*settings_of(cursor.parenthesized())] if cursor.take("with") else []
     for token, key, _ in options:
         if key in _PLACES:
@@ -247,12 +257,17 @@ def _parse(parts: DocumentParts, keys: tuple[str, str], body: dict[str, object],
                 [token],
                 f"WITH right behind PARSE has options of the parser: {key} belongs to the stream's own WITH at the end",
             )
-    parsed: dict[str, object] = {word.text.lower(): name_of(column), "schema": parts.columns(schema)}
-    if options:
-        parsed["options"] = {key: value for _, key, value in options}
-    body["parse"] = parsed
+    said = {key: value for _, key, value in options}
+    parsed: dict[str, object] = {word.text.lower(): name_of(column)}
     parts.mark((*keys, "parse"), [column], "PARSE")
-    parts.mark((*keys, "parse", "schema"), schema, "PARSE")
+    if is_avro:
+        parsed |= said
+        for token, key, _ in options:
+            parts.mark((*keys, "parse", key), [token], "PARSE")
+    else:
+        parsed |= {"schema": parts.columns(schema), **({"options": said} if said else {})}
+        parts.mark((*keys, "parse", "schema"), schema, "PARSE")
+    body["parse"] = parsed
     return _columns(schema)
 
 

@@ -140,14 +140,20 @@ def _stream(name: str, body: Body) -> str:
     settings |= {key: body[key] for key in kinds if key in body and not _is_default_identity(key, body[key], source)}
     lines = [f"CREATE STREAM {identifier(name)}" + ("" if columns is None else f" ({_wrapped(columns)})")]
     if "parse" in body:
-        parse = body["parse"]
-        kind = "json" if "json" in parse else "csv"
-        options = f" WITH {literal(parse['options'])}" if "options" in parse else ""
-        lines.append(f"PARSE {identifier(parse[kind])} AS {kind.upper()} ({_wrapped(parse['schema'])}){options}")
+        lines.append(_parse(body["parse"]))
     time, lag = _time(body), body.get("watermark")
     behind = f" - {lag or 0}" if "number" in body else "" if lag is None else f" - {interval(lag)}"
     lines += [f"WATERMARK FOR {time} AS {time}{behind}", f"WITH {literal(settings)}"]
     return "\n".join(lines)
+
+
+def _parse(parse: Body) -> str:
+    kind = next(kind for kind in ("json", "csv", "avro") if kind in parse)
+    head = f"PARSE {identifier(parse[kind])} AS {kind.upper()}"
+    if kind == "avro":
+        return f"{head} WITH {literal({key: parse[key] for key in parse if key != kind})}"
+    options = f" WITH {literal(parse['options'])}" if "options" in parse else ""
+    return f"{head} ({_wrapped(parse['schema'])}){options}"
 
 
 def _relation(name: str, body: Body) -> str:
@@ -182,8 +188,13 @@ def _time(body: Body) -> str:
     """Event time, or the number, as an expression: a column's name may need quotes."""
     time: str = body.get("time") or body["number"]
     source = body["source"]
-    schemas = [source.get("schema"), body.get("parse", {}).get("schema"), columns_given_by(source)]
+    parse = body.get("parse", {})
+    schemas = [source.get("schema"), None if "avro" in parse else parse.get("schema"), columns_given_by(source)]
     columns = {column for schema in schemas for column in _columns(schema) or ()}
+    if "avro" in parse:
+        from streamshed.network.words.avro_schema import avro_columns
+
+        columns |= {column.name for column in avro_columns(parse["schema"])}
     return identifier(time) if time in columns or "number" in body else time
 
 

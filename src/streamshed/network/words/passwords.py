@@ -11,15 +11,19 @@ _KEYWORD = re.compile(
     r"(?P<before>(?:^|[\s?&'\"])(?:ssl)?password\s*=\s*)(?P<secret>'(?:[^'\\]|\\.)*'|[^\s'\"&]+)", re.IGNORECASE
 )
 _SECRET_NAME = re.compile(
-    r"password|passwd|secret|token|credential|jaas|(?:access|account|private|api)[._-]?key|keystore[._-]key",
+    r"password|passwd|secret|token|credential|jaas|user[._-]info|(?:access|account|private|api)[._-]?key"
+    r"|keystore[._-]key|\b(?:basic|bearer)\.",
     re.IGNORECASE,
 )
 _SETTING = re.compile(
-    rf"(?P<before>(?<![\w.-])(?=[\w-]+\.[\w-]+\.\w)[\w.-]*(?:{_SECRET_NAME.pattern})[\w.-]*(?P<quote>['\"]?)\s*(?::\s|=)\s*)"
+    rf"(?P<before>(?<![\w.-])(?=[\w-]+\.[\w-]+\.\w|(?:basic|bearer)\.)[\w.-]*(?:{_SECRET_NAME.pattern})[\w.-]*(?P<quote>['\"]?)\s*(?::\s|=)\s*)"
     r"(?P<secret>\[[^\]]*\]|\([^)]*\)|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s'\",{}\[\]&]+)",
     re.IGNORECASE,
 )
-"""A name of Spark's and Kafka's, such as `kafka.ssl.key.password`, has two points: a column has none, or one."""
+"""A name of Spark's and Kafka's, such as `kafka.ssl.key.password`, has two points: a column has none, or one.
+
+What begins as who asks a registry does is hidden, however it goes on: `basic.auth.user.info` may be misspelt.
+"""
 _ALL_OPTIONS = re.compile(r"(?P<before>\boptions\s*(?::\s|=)\s*)(?P<secret>'[^']*'|\"[^\"]*\"|[^\s'\"{(][^\n,}]*)")
 """Options that are no mapping: what of it is a secret cannot be seen."""
 _ADDRESS = re.compile(r"(?P<before>\b[a-z][a-z0-9+.-]*://[^/@:\s]*:)(?P<secret>[^/@\s]+)(?=@)", re.IGNORECASE)

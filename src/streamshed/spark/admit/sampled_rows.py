@@ -20,6 +20,7 @@ from streamshed.planning.tree.quantization import STEPS_PER_DECADE
 from streamshed.planning.window_drop.track.retention import MOST_SLOTS
 from streamshed.sharing.early_drops import drops_before_parsing
 from streamshed.sharing.gating import LEVELS
+from streamshed.spark.admit.avro_reader import avro_reader
 from streamshed.spark.admit.row_instants import row_microseconds, why_without_instant
 from streamshed.spark.admit.row_size import row_size
 from streamshed.spark.common.far_ahead import most_ahead
@@ -321,17 +322,14 @@ def _leveled(rows: DataFrame, stream: Stream, size: Column) -> DataFrame:
 
 
 def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
-    parse = stream.parse or (None if is_parsed(rows, stream) else stream.text)
+    parse = None if is_parsed(rows, stream) else stream.text
     if parse is None:
         corrupt = F.col(CORRUPT) if CORRUPT in rows.columns else F.lit(None).cast("string")
         reason = F.when(corrupt.isNotNull(), F.lit(NO_PARSE))
         return rows.withColumns({UNREADABLE: reason, TEXT: corrupt})
     in_folders = stream.source if stream.parse is None and isinstance(stream.source, FolderSource) else None
     rows = rows if in_folders is None or FOLDERS in rows.columns else with_folders(rows, in_folders)
-    text = F.col(f"`{parse.column}`").cast("string")
-    read = rows.withColumns({TEXT: text}).withColumns({"__read": _reader(parse)})
-    failed = F.col("__read").isNull() | F.col(f"__read.{CORRUPT}").isNotNull()
-    reason = F.when(F.col(TEXT).isNull(), F.lit(NO_TEXT)).when(failed, F.lit(NO_PARSE))
+    read, reason = _read(rows, parse)
     columns = {column.name: F.col("__read").getField(column.name) for column in parse.schema}
     for name, partition_value in ({} if in_folders is None else partition_values(in_folders)).items():
         columns[name] = F.when(partition_value.is_told, partition_value.value).otherwise(columns[name])
@@ -339,16 +337,33 @@ def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
     return read.drop(parse.column).withColumns({**columns, UNREADABLE: reason}).drop("__read", FOLDERS)
 
 
+def _read(rows: DataFrame, parse: Parse) -> tuple[DataFrame, Column]:
+    """Read what a column holds into the struct `__read`; returns why that cannot be, too. `TEXT` is what it holds.
+
+    Bytes of Avro are shown as Base64, those that cannot be read: the others are not copied.
+    """
+    column, corrupt = F.col(f"`{parse.column}`"), F.col(f"__read.{CORRUPT}")
+    if parse.format is TextFormat.AVRO:
+        read = rows.withColumns({"__read": avro_reader(parse)})
+        reason = F.when(column.isNull(), F.lit(NO_TEXT)).when(corrupt.isNotNull(), corrupt)
+        return read.withColumns({TEXT: F.when(corrupt.isNotNull(), F.base64(column))}), reason
+    read = rows.withColumns({TEXT: column.cast("string")}).withColumns({"__read": _reader(parse)})
+    failed = F.col("__read").isNull() | corrupt.isNotNull()
+    return read, F.when(F.col(TEXT).isNull(), F.lit(NO_TEXT)).when(failed, F.lit(NO_PARSE))
+
+
 def is_parsed(rows: DataFrame, stream: Stream) -> bool:
-    """Return whether rows of a text folder are parsed already, as those of a bounded DataFrame may be."""
+    """Return whether rows are parsed already, as those of a bounded DataFrame, or some that are made up, may be."""
     there = {name.lower() for name in rows.columns}
+    if stream.parse is not None:
+        return stream.parse.column.lower() not in there
     wanted = {column.name.lower() for column in stream.schema}
     return wanted <= there and wanted != {RAW_TEXT}
 
 
 def text_reader(stream: Stream) -> Column | None:
-    """What reads the columns of a row out of `TEXT`; None: its source delivers them as such."""
-    return None if stream.text is None else _reader(stream.text)
+    """What reads the columns of a row out of `TEXT`; None: its source delivers them as such, or as no text."""
+    return None if stream.text is None or stream.text.format is TextFormat.AVRO else _reader(stream.text)
 
 
 def _reader(parse: Parse) -> Column:

@@ -87,6 +87,14 @@ class Connector:
 KAFKA = Connector(
     "kafka", "Kafka", "org.apache.spark:spark-sql-kafka-0-10_2.13", {"4.1": "4.1.0", "4.2": "4.2.0"}, "kafka.md"
 )
+AVRO = Connector(
+    "avro",
+    "files of Avro",
+    "org.apache.spark:spark-avro_2.13",
+    {"4.2": "4.2.0"},
+    "document.md",
+    last_release="4.2",
+)
 DELTA = Connector(
     "delta",
     "Delta Lake",

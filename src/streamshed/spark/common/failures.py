@@ -46,6 +46,14 @@ _EXPLAINED: tuple[tuple[str, type[StreamshedError], str], ...] = (
         ),
     ),
     (
+        r"streamshed\.errors\.SourceUnavailableError: schema registry",
+        SourceUnavailableError,
+        (
+            "the registry that has the schemas of a stream refuses to tell them, although it did when the run began:"
+            " see to its address and credentials, and start again from the checkpoint"
+        ),
+    ),
+    (
         r"No space left on device",
         SinkUnavailableError,
         (
@@ -94,9 +102,11 @@ _PASSING = re.compile(
     r"|(?<![\w.])java\.net\.(?:Connect|SocketTimeout|Socket|NoRouteToHost|UnknownHost)Exception\b"
     r"|\bjava\.util\.concurrent\.TimeoutException"
     r"|No resolvable bootstrap urls"
-    r"|(?<![\w.])streamshed\.errors\.ServerUnavailableError: "
 )
-"""What Java, and a sink of ours, say of servers elsewhere that do not answer."""
+"""What Java says of servers elsewhere that do not answer."""
+
+_OURS = re.compile(r"(?<![\w.])streamshed\.errors\.ServerUnavailableError: ")
+"""What a sink or a task of ours says of them."""
 
 _OF_USER_CODE = re.compile(r"\bapi\.python\.PythonException\b|\[UDF_")
 """What Spark says of functions in tasks."""
@@ -114,6 +124,8 @@ def may_pass(error: BaseException) -> bool:
     if isinstance(error, ServerUnavailableError):
         return True
     text = str(error)
+    if _OURS.search(text) is not None:
+        return True
     return _PASSING.search(text) is not None and _OF_USER_CODE.search(text) is None
 
 

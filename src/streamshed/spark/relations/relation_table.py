@@ -94,6 +94,8 @@ class TableReader:
                 return json_file(opened, fields)
             case FileFormat.TEXT:
                 return text_file(opened, fields)
+            case FileFormat.AVRO:
+                raise ValueError("no relation is")
             case _:
                 assert_never(self.format)
 

@@ -20,7 +20,7 @@ from streamshed.network.model.source_folder import require_folder
 from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, RateSource
 from streamshed.network.model.stream import Stream
 from streamshed.network.words.columns import format_schema
-from streamshed.spark.common.connector import KAFKA
+from streamshed.spark.common.connector import AVRO, KAFKA
 from streamshed.spark.common.internal_names import CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
 from streamshed.spark.source.file_rows import NUMBERED, found_in_files, numbered
 from streamshed.spark.source.table_rows import table_rows
@@ -157,7 +157,10 @@ def _loaded(reader: DataFrameReader | DataStreamReader, source: FolderSource, st
     is_numbered = source.format is FileFormat.PARQUET and stream.identity.kind is not IdentityKind.NONE
     schema = _read_schema(source)
     reader = reader.format(_read_format(source)).schema(f"{schema}, {NUMBERED}" if is_numbered else schema)
-    rows = reader.load(_location(source.path))
+    try:
+        rows = reader.load(_location(source.path))
+    except AnalysisException as error:
+        raise AVRO.refused(error, f'folder "{source.path}"') from error
     return numbered(rows) if is_numbered else rows
 
 

@@ -55,15 +55,20 @@ def specimens(spark: SparkSession, stream: Stream, count: int) -> Specimens:
         # Not `limit`, which would look into every file.
         if taken := there.take(count):
             return Specimens(spark.createDataFrame(taken, there.schema), made_up=False)
-    rows = bounded_frame(stream, _made_up(spark, stream, count))
-    return Specimens(rows, made_up=True, has_text=stream.parse is not None)
+    rows, parse = bounded_frame(stream, _made_up(spark, stream, count)), stream.parse
+    if parse is not None and parse.format is TextFormat.AVRO:
+        return Specimens(rows.drop(parse.column), made_up=True, has_text=False)
+    return Specimens(rows, made_up=True, has_text=parse is not None)
 
 
 def _made_up(spark: SparkSession, stream: Stream, count: int) -> DataFrame:
     is_lines = isinstance(stream.source, FolderSource) and stream.source.format is FileFormat.JSON
     kinds = _kinds(stream.schema) if is_lines else _kinds_of(empty_frame(spark, stream).schema)
     columns = {name: _value(kind) for name, kind in kinds.items() if name != CORRUPT}
-    if (parse := stream.parse) is not None:
+    parse = stream.parse
+    if parse is not None and parse.format is TextFormat.AVRO:
+        columns |= {name: _value(kind) for name, kind in _kinds(parse.schema).items()}
+    elif parse is not None:
         values = F.struct(*[_value(kind).alias(name) for name, kind in _kinds(parse.schema).items()])
         options = dict(parse.options)
         text = F.to_json(values, options) if parse.format is TextFormat.JSON else F.to_csv(values, options)

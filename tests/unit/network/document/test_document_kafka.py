@@ -80,5 +80,5 @@ def test_the_example_reads_one_topic_and_answers_to_another() -> None:
 
 
 def test_other_formats_of_values_are_refused() -> None:
-    problems = problems_of('kafka: packets, servers: "a:1"', 'avro: value, schema: "ts timestamp"')
-    assert "json, csv" in problems["streams.packets.parse"]
+    problems = problems_of('kafka: packets, servers: "a:1"', 'protobuf: value, schema: "ts timestamp"')
+    assert "json, csv, avro" in problems["streams.packets.parse"]

@@ -61,6 +61,14 @@ def test_options_that_its_reader_does_not_know(
         relation("servers", path, schema="host string", options=options)
 
 
+def test_a_relation_is_not_read_from_avro(tmp_path: Path) -> None:
+    (tmp_path / "servers.avro").touch()
+    with pytest.raises(
+        InvalidNetworkError, match='unknown file format "avro", known are: parquet, json, csv, text, orc'
+    ):
+        relation("servers", tmp_path / "servers.avro", schema="host string")
+
+
 def test_a_text_file_is_one_column_of_text(tmp_path: Path) -> None:
     path = tmp_path / "servers.text"
     path.touch()

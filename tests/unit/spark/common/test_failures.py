@@ -24,6 +24,11 @@ STREAM = "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted 
             SourceUnavailableError,
             "coerce_timestamps",
         ),
+        (
+            "streamshed.errors.SourceUnavailableError: schema registry http://r: credentials are refused (status 401)",
+            SourceUnavailableError,
+            "http://r: credentials are refused",
+        ),
         ("java.io.IOException: No space left on device", SinkUnavailableError, "make room"),
         (
             "org.apache.spark.SparkArithmeticException: [NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION] The value 1E+38",

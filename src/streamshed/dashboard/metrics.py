@@ -265,7 +265,7 @@ METRICS = (
         "streamshed_gaps_total",
         _COUNTER,
         _QUERY,
-        "Windows that were dropped, or began before the query was added.",
+        "Windows that were dropped, began before the query was added, or need rows that were skipped.",
         _of_queries(lambda query: query.gaps),
     ),
     Metric(

@@ -21,7 +21,7 @@ class QueryStatus:
             where no answer has both.
         late_pairs: (row, window) pairs that came when the window had closed.
         rows: Rows delivered, of a set-valued query.
-        gaps: Windows that were dropped, or began before the query was added.
+        gaps: Windows that were dropped, began before the query was added, or need rows that were skipped.
         predictions: Predictions of windows that were dropped in this micro-batch or before, one for each group and
             aggregate, that its answers allow.
         latest_window_end_seconds: End of the latest window answered, seconds since the epoch.

@@ -164,6 +164,13 @@ METRICS = (
         _of_domains(lambda domain: domain.latest.lost_rows),
     ),
     Metric(
+        "streamshed_skipped_rows_total",
+        _COUNTER,
+        _CLOCK,
+        "Rows that were skipped, older than max_age, about.",
+        _of_domains(lambda domain: domain.skipped_rows),
+    ),
+    Metric(
         "streamshed_late_pairs_total",
         _COUNTER,
         _CLOCK,

@@ -115,7 +115,8 @@ def _compiled(
     works = side_works(domain, network, skips_old=settings.control.max_age_microseconds is not None)
     table = plan_table(spark, client, draft.works, works)
     left_out = streams_left_out(draft.of_domain, settings.needs)
-    left_out |= {query.stream.name for query in _ageing_queries(network, settings)}
+    # Of a join the rows of sides are left out instead.
+    left_out |= {query.stream.name for query in _ageing_queries(network, settings) if query.stream.joined is None}
     sampled = {query.stream.name for query in network.queries if query.may_be_sampled}
     sides = side_admissions(works, table.sides)
     streaming = StreamingJoin(client, reports, manifest.partitions, table.streams, sides)

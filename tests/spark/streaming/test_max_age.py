@@ -70,9 +70,10 @@ def _network(path: Path) -> QueryNetwork:
 
 
 def _start(path: Path, spark: SparkSession, collected: Collected) -> Run:
-    return _network(path).start(
+    run: Run = _network(path).start(
         spark, checkpoint=str(path / "checkpoint"), sink=collected, max_age=f"{AGE} seconds", **QUICK
     )
+    return run
 
 
 @pytest.fixture(scope="module")

@@ -99,6 +99,7 @@ class RunStatus(ShownInBrief):
             that it stands before.
         missed_goals: Queries whose `max_error` the load does not allow to keep to.
         backlog_rows: Rows known to wait.
+        skipped_rows: About how many of the rows read were skipped, older than `max_age`.
         delay_seconds: From the arrival of its oldest row to its answers.
         reason: Of the decision.
         explanation: The same with figures.
@@ -129,6 +130,7 @@ class RunStatus(ShownInBrief):
     samplers: Mapping[str, float] = field(default_factory=dict)
     missed_goals: tuple[str, ...] = ()
     backlog_rows: int = 0
+    skipped_rows: int = 0
     delay_seconds: float = 0.0
     reason: str = "starting"
     explanation: str = ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -174,6 +175,19 @@ def test_an_hour_of_downtime_costs_an_hour_of_windows_less_five_minutes_and_a_fe
     slow = Downtime((100, 3700), None, None, 0.02, network(TUMBLING)).course(300)
     seconds = [run[done.micro_batch_id].processing_seconds for run in (slow, course) for done in late[:1]]
     assert seconds[0] > 4 * seconds[1]
+
+
+@pytest.mark.parametrize("micro_batches_at_once", [None, 2, 5])
+def test_under_an_overload_that_lasts_answers_are_late_by_the_age_and_a_micro_batch(
+    micro_batches_at_once: int | None,
+) -> None:
+    """What takes 1.6 of the time, and may not be sampled."""
+    largest = None if micro_batches_at_once is None else round(micro_batches_at_once * TRIGGER * ROWS_PER_SECOND)
+    course = Downtime((1e9, 1e9 + 1), 30, largest, 1.6, network(TUMBLING)).course(200)[-50:]
+    longest = max(done.processing_seconds for done in course)
+    assert max(done.latency_seconds for done in course) < 30 + 2 * longest + TRIGGER
+    skipped_rows = sum(done.decision.skipped_rows for done in course)
+    assert 0.3 < skipped_rows / sum(done.offered_rows["ticks"] for done in course) < 0.5
 
 
 def test_advice_skips_nothing() -> None:

@@ -151,9 +151,9 @@ OPERATOR = (
     DashboardPanel(
         "Rows that could not be used, per second",
         "Unreadable rows lie in set_aside of the checkpoint; late pairs ask for a longer watermark; lost rows ask the"
-        " broker to keep rows longer.",
+        " broker to keep rows longer; skipped rows were older than max_age.",
         "ops",
-        ("unreadable_rows_total", "late_pairs_total", "lost_rows_total"),
+        ("unreadable_rows_total", "late_pairs_total", "lost_rows_total", "skipped_rows_total"),
     ),
     DashboardPanel(
         "Groups in state",

@@ -61,6 +61,7 @@ LINKS = {
     "join.policy": "joins.md#policies",
     "join.weight": "joins.md#worth",
     "log": "metrics.md#logs",
+    "max_age": "how-to/catch-up.md",
     "max_ahead": "how-to/bad-rows.md#event-times-far-ahead",
     "metrics": "metrics.md",
     "page": "page.md",

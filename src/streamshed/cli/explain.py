@@ -73,4 +73,5 @@ def _explained(
         workers_by(network_statistics, foundation, replace(run, elastic=document.run.elastic)),
         row_ways(foundation),
         costs_are_guessed=file_of(run, statistics) is None,
+        max_age=run.max_age,
     )

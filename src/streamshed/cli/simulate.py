@@ -56,7 +56,14 @@ if TYPE_CHECKING:
     type=DURATION,
     help="For how long. A shape, or steps, must reach its largest load.  [default: as long as the load]",
 )
-@setting_options("trigger", "latency", "headroom")
+@setting_options("trigger", "latency", "headroom", "max_age")
+@click.option(
+    "--down",
+    nargs=2,
+    type=DURATION,
+    metavar="AT FOR",
+    help="Nothing runs from a time on, for so long, and rows gather: `--down '10 min' '1 hour'`.",
+)
 @click.option(
     "--partitions",
     type=click.IntRange(min=1),

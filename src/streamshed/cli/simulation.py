@@ -16,10 +16,12 @@ from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.errors import InvalidStatisticsError
 from streamshed.network.document.document import NetworkDocument
+from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.run_settings import RunSettings
 from streamshed.network.words.wording import seconds_text
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.costs import TrueCosts
+from streamshed.simulator.engine import EngineSettings
 from streamshed.simulator.network_costs import network_costs, prior_of
 from streamshed.simulator.network_joins import UsualJoin, network_joins, usual_joins
 from streamshed.simulator.profiles import LoadCurve, scaled
@@ -63,11 +65,26 @@ class SimulationRequest:
     latency: str | None = None
     headroom: float | None = None
     partitions: int | None = None
+    max_age: str | None = None
+    down: tuple[int, int] | None = None
 
     @property
     def run_settings(self) -> dict[str, str | float | None]:
         """What was said of the run, by the names of `RunSettings`."""
-        return {"trigger": self.trigger, "latency": self.latency, "headroom": self.headroom}
+        return {
+            "trigger": self.trigger,
+            "latency": self.latency,
+            "headroom": self.headroom,
+            "max_age": self.max_age,
+        }
+
+    @property
+    def outages(self) -> Sequence[tuple[float, float]]:
+        """From when until when nothing runs, seconds."""
+        if self.down is None:
+            return ()
+        at, lasts = self.down
+        return [(at / 1e6, (at + lasts) / 1e6)]
 
 
 def simulated(
@@ -94,13 +111,12 @@ def simulated(
     load = read_load(request.load, time=request.time_column)
     seconds = _seconds_with_peak(load, request.duration)
     network, run = document.network.foundation, _run(document.run, request)
-    interval, names = run.trigger_seconds, [stream.name for stream in network.streams]
-    times = _times_known(statistics, names, request, load)
-    rates = {name: times * statistics.stream(name).rows_per_second for name in names}
+    interval, elastic = run.trigger_seconds, run.elastic or ElasticSettings()
+    times = _times_known(statistics, network, request, load)
+    rates = {stream.name: times * statistics.stream(stream.name).rows_per_second for stream in network.streams}
     costs = network_costs(network, statistics, trigger_interval_seconds=interval, noise_deviation=request.noise)
     usual = usual_joins(network, statistics, costs, times=times, interval_seconds=interval)
     control = _control_settings(run, request, statistics, costs, read_share=_unsheddable_share(costs, rates, usual))
-    elastic = run.elastic or ElasticSettings()
     joins = network_joins(network, statistics, costs, factors=load.factors, times=times)
     fitting = _initial(costs, joins, rates, load, seconds, control, elastic)
     scenario = Scenario(
@@ -112,6 +128,7 @@ def simulated(
         elastic=elastic,
         cluster=_cluster_settings(elastic, request, running=request.initial or fitting),
         controller=elastic.controller,
+        engine=EngineSettings(trigger_interval_seconds=interval, outages=request.outages, seed=request.seed),
         joins=joins,
     )
     return SimulatedNetwork(
@@ -196,10 +213,10 @@ def _overridden_elastic(elastic: ElasticSettings, request: SimulationRequest) ->
 
 
 def _times_known(
-    statistics: NetworkStatistics, streams: list[str], request: SimulationRequest, load: SimulatedLoad
+    statistics: NetworkStatistics, network: QueryNetwork, request: SimulationRequest, load: SimulatedLoad
 ) -> float:
     """Rows per second at 1× ÷ those of the statistics, the same for each stream."""
-    total = sum(statistics.stream(name).rows_per_second for name in streams)
+    total = sum(statistics.stream(stream.name).rows_per_second for stream in network.streams)
     if not (math.isfinite(total) and total > 0):
         raise InvalidStatisticsError(
             "a simulation: the statistics tell of no rows per second, so there is no load: give --rows-per-second and"

@@ -75,6 +75,7 @@ class Decision:
         kept_shares: Per query whose windows may be dropped, the share of them that it keeps in the long run; 0: it is
             shut down.
         row_shares: Per stream, which share of its rows anybody needs; of those that are missing, as sampled.
+        fresh_shares: Per stream of which rows are skipped as too old, about which share of them is not.
         plan: What would apply if advisory mode were off.
         reason: Short and stable: that of the plan, `entering` where the load has risen, but perhaps not for
             good, `rising` where its shares of work may only be reached in steps, or `leaving` where the load
@@ -127,6 +128,7 @@ class Decision:
     drops: WindowDrops = NOTHING_DROPPED
     kept_shares: Mapping[str, float] = field(default_factory=dict)
     row_shares: Mapping[str, float] = field(default_factory=dict)
+    fresh_shares: Mapping[str, float] = field(default_factory=dict)
     state_bytes: int = 0
     speedup: float = 1.0
     useful_rates: Mapping[str, float] = field(default_factory=dict)
@@ -139,6 +141,11 @@ class Decision:
         return any(code != WHOLE for code in self.query_codes.values()) or any(
             share < 1 for share in self.kept_shares.values()
         )
+
+    @property
+    def skipped_rows(self) -> int:
+        """About how many rows are skipped as too old, by their event times."""
+        return round(sum((1 - share) * self.offered_rows[stream] for stream, share in self.fresh_shares.items()))
 
     @property
     def effective_sampling_rates(self) -> dict[str, float]:

@@ -65,6 +65,7 @@ class JournalEntry:
             "expected_offered_rows": None if decision is None else sum(decision.offered_rows.values()),
             "sizes_known": None if decision is None else decision.sizes_known,
             "backlog_rows": None if decision is None else decision.backlog_rows,
+            "skipped_rows": None if decision is None else decision.skipped_rows,
             "budget_seconds": None if decision is None else decision.budget_seconds,
             "unshed_seconds": None if plan is None else plan.unshed_seconds,
             "unsheddable_seconds": None if plan is None else plan.unsheddable_seconds,

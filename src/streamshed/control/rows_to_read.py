@@ -38,9 +38,10 @@ def rows_to_read(
     """Return how many rows of each stream the next micro-batch takes at most.
 
     With nothing shed there is time for n·(B − c0)/t(n), n rows of the last decision, t(n) the seconds that the load
-    model has for them, c0 for what is fixed, B the budget. Of work that may be shed, up to eight times as much is
-    taken: so what waits after a burst or a pause is read in pieces that take a trigger interval each, and soon. Of what
-    may not be shed, pieces are no larger than there is time for. Where more rows arrive than that, they are taken.
+    model has for them, c0 for what is fixed, B the budget. Of work that may be shed, or is skipped as too old, up to
+    eight times as much is taken: so what waits after a burst or a pause is read in pieces that take a trigger interval
+    each, and soon. Of what may not be shed, pieces are no larger than there is time for. Where more rows arrive than
+    that, they are taken.
 
     Args:
         state: What was learned and decided.
@@ -78,10 +79,20 @@ def _rows_in_time(state: ControlState, stream: str, budget_seconds: float) -> fl
 
 
 def _taken_at_once(state: ControlState, fixed_seconds: float) -> float:
-    """How many times as much may be taken as there is time for: what is shed of it takes no time."""
+    """How many times as much may be taken as there is time for: what is shed or skipped of it takes no time."""
     if not state.decisions:
         return 1.0
     plan = state.decisions[-1].plan
-    whole_seconds = plan.unshed_seconds - fixed_seconds
+    whole_seconds = (plan.unshed_seconds - fixed_seconds) * _times_as_dear_unskipped(state)
     kept_seconds = max(plan.unsheddable_seconds - fixed_seconds, 0.0)
     return min(max(whole_seconds / max(kept_seconds, 1e-12), 1.0), MOST_SHED)
+
+
+def _times_as_dear_unskipped(state: ControlState) -> float:
+    """How many times as long the rows of the last decision would take if none were skipped as too old."""
+    last = state.decisions[-1]
+    fixed, whole, fresh = (
+        state.load_model.seconds(rows, shares)
+        for rows, shares in (({}, {}), (last.offered_rows, {}), (last.offered_rows, last.fresh_shares))
+    )
+    return (whole - fixed) / max(fresh - fixed, 1e-12) if last.fresh_shares else 1.0

@@ -40,6 +40,8 @@ class ControlSettings:
         shed_rule: The share of the time that a plan may fill, by how much is offered; None: it is the headroom.
         state_limit_bytes: How much state may take before queries that tolerate gaps make room; None: as much as there
             is.
+        max_age_microseconds: How old rows may be, by event time, while there is a backlog: older ones are skipped;
+            None: any age.
         statistics: What is known of operators and queries; None: a guess.
         regulator: Gains of the feedback.
         hysteresis: When shedding begins and ends.
@@ -70,6 +72,7 @@ class ControlSettings:
     prior: LoadPrior = field(default_factory=LoadPrior)
     shed_rule: ShedRule | None = None
     state_limit_bytes: int | None = None
+    max_age_microseconds: int | None = None
     statistics: NetworkStatistics | None = None
     regulator: RegulatorSettings = field(default_factory=RegulatorSettings)
     hysteresis: HysteresisSettings = field(default_factory=HysteresisSettings)
@@ -89,6 +92,8 @@ class ControlSettings:
             )
         if self.state_limit_bytes is not None and self.state_limit_bytes <= 0:
             raise ValueError(f"state_limit_bytes must be more than 0, got {self.state_limit_bytes}")
+        if self.max_age_microseconds is not None and self.max_age_microseconds <= 0:
+            raise ValueError(f"max_age_microseconds must be more than 0, got {self.max_age_microseconds}")
         _ = self.shedding_policy
 
     @classmethod
@@ -106,6 +111,7 @@ class ControlSettings:
             "prior": settings.prior or LoadPrior(),
             "shed_rule": shed_rule(settings.elastic),
             "state_limit_bytes": settings.state_limit_bytes,
+            "max_age_microseconds": settings.max_age_microseconds,
         }
         return cls(**said | more)
 

@@ -35,6 +35,7 @@ class ExplainedNetwork(Shown):
         first_workers: With how many workers a new run begins; None: their number is not the run's to change.
         row_ways: By stream, why its rows go through Spark one by one; None: they go by columns.
         costs_are_guessed: Whether costs and selectivities are guesses, as no statistics were given.
+        max_age: How old rows may be while there is a backlog; None: any age.
     """
 
     explanation: Explanation
@@ -42,6 +43,7 @@ class ExplainedNetwork(Shown):
     first_workers: int | None = None
     row_ways: Mapping[str, str | None] = field(default_factory=dict)
     costs_are_guessed: bool = False
+    max_age: str | None = None
 
     def to_json(self) -> str:
         """Return it as one JSON object."""
@@ -51,6 +53,7 @@ class ExplainedNetwork(Shown):
             "first_workers": self.first_workers,
             "row_ways": dict(self.row_ways),
             "costs_are_guessed": self.costs_are_guessed,
+            "max_age": self.max_age,
         }
         return json.dumps({**asdict(self.explanation), **more}, indent=2)
 
@@ -69,7 +72,13 @@ class ExplainedNetwork(Shown):
 
     def __str__(self) -> str:
         begun = "" if self.first_workers is None else f"\n\na new run begins with so many workers: {self.first_workers}"
-        return explained(self.explanation) + self._ways() + self._filled() + begun
+        return explained(self.explanation) + self._ways() + self._filled() + self._skipped() + begun
+
+    def _skipped(self) -> str:
+        """Say which rows are skipped."""
+        if self.max_age is None:
+            return ""
+        return f"\n\nwhile there is a backlog, rows older than {self.max_age} are skipped: their windows are gaps"
 
     def _ways(self) -> str:
         """Say which way the rows of each stream go."""

@@ -185,6 +185,13 @@ METRICS = (
         _of_domains(lambda domain: domain.latest.lost_rows),
     ),
     Metric(
+        "streamshed_skipped_rows_total",
+        _COUNTER,
+        _CLOCK,
+        "Rows that were skipped, older than max_age, about.",
+        _of_domains(lambda domain: domain.skipped_rows),
+    ),
+    Metric(
         "streamshed_late_pairs_total",
         _COUNTER,
         _CLOCK,
@@ -286,7 +293,7 @@ METRICS = (
         "streamshed_gaps_total",
         _COUNTER,
         _QUERY,
-        "Windows that were dropped, or began before the query was added.",
+        "Windows that were dropped, began before the query was added, or need rows that were skipped.",
         _of_queries(lambda query: query.gaps),
     ),
     Metric(

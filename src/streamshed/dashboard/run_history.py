@@ -44,6 +44,7 @@ class DomainSoFar:
         late_seconds: How long those took whose answers came later than the latency goal.
         offered_rows: Rows that came.
         admitted_rows: Rows that passed the samplers.
+        skipped_rows: About how many rows were skipped as too old.
         missed_goals: By query, in how many micro-batches the load did not allow to keep to its `max_error`.
     """
 
@@ -56,6 +57,7 @@ class DomainSoFar:
     late_seconds: float = 0.0
     offered_rows: int = 0
     admitted_rows: int = 0
+    skipped_rows: int = 0
     missed_goals: Mapping[str, int] = field(default_factory=dict)
 
     def after(self, status: RunStatus) -> DomainSoFar:
@@ -72,6 +74,7 @@ class DomainSoFar:
             late_seconds=self.late_seconds + status.processing_seconds * is_late,
             offered_rows=self.offered_rows + status.offered_rows,
             admitted_rows=self.admitted_rows + status.admitted_rows,
+            skipped_rows=self.skipped_rows + status.skipped_rows,
             missed_goals=_sum(self.missed_goals, dict.fromkeys(status.missed_goals, 1)),
         )
 

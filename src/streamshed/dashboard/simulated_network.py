@@ -69,6 +69,7 @@ class SimulatedNetwork:
             "worker_hours": course.worker_hours,
             "failures": course.failures,
             "rows_shed_share": course.rows_shed_share,
+            "rows_skipped_share": course.rows_skipped_share,
             "time_over_latency_goal_seconds": course.time_over_latency_goal_seconds,
             "latency_goal_seconds": course.latency_goal_seconds,
             "latency_seconds": {str(share): course.latency_seconds(share) for share in (0.5, 0.95, 1.0)},
@@ -170,6 +171,8 @@ class SimulatedNetwork:
             worst = share_text(spell.worst_share)
             yield f"           {_clock(spell.start_seconds)}  for {length}, at worst {worst}"
         yield from _more(len(spells))
+        if course.rows_skipped_share > 0:
+            yield f"skipped    {share_text(course.rows_skipped_share)} of all rows, older than max_age"
         latencies = (seconds_text(course.latency_seconds(share)) for share in (0.5, 0.95, 1.0))
         yield "delay      median {}, 95th percentile {}, worst {};".format(*latencies) + (
             f" over the goal of {seconds_text(course.latency_goal_seconds)} for"

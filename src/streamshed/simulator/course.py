@@ -31,6 +31,7 @@ class CourseMoment:
         fixed_utilization: The part of both that workers do not share.
         demand: How many workers' whole time the offered work takes that can be shared out.
         saturated: Whether what nothing can save did not fit.
+        skipped_rows: About how many of the offered rows were skipped as too old.
     """
 
     started_at_seconds: float
@@ -49,6 +50,7 @@ class CourseMoment:
     fixed_utilization: float
     demand: float
     saturated: bool
+    skipped_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +114,18 @@ class Course:
         return np.diff(np.array([*starts, max(self.end_seconds, starts[-1])]))
 
     @property
+    def rows_skipped_share(self) -> float:
+        """About which share of all rows was skipped as too old."""
+        rows = sum(moment.offered_rows for moment in self.moments)
+        return sum(moment.skipped_rows for moment in self.moments) / rows if rows else 0.0
+
+    @property
     def rows_shed_share(self) -> float:
-        """The share of all rows that queries are not answered from, on average over queries."""
+        """The share of all rows that queries are not answered from, on average over queries; none that was skipped."""
         rows = np.array([moment.offered_rows for moment in self.moments], dtype=np.float64)
+        skipped = np.array([moment.skipped_rows for moment in self.moments], dtype=np.float64)
         shed = np.array([moment.shed_share for moment in self.moments])
-        return float(rows @ shed / rows.sum()) if rows.sum() > 0 else 0.0
+        return float((rows - skipped) @ shed / rows.sum()) if rows.sum() > 0 else 0.0
 
     @property
     def time_over_latency_goal_seconds(self) -> float:

@@ -13,8 +13,9 @@ import numpy as np
 
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.journal import JournalEntry
+from streamshed.planning.plan.coming_work import LEAST_SHARE
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
-from streamshed.planning.window_drop.track.open_windows import EventTimes
+from streamshed.planning.window_drop.track.open_windows import Backlog, EventTimes
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.profiles import LoadCurve
@@ -42,6 +43,7 @@ class EngineSettings:
         sizes_known: Whether the controller is told the sizes of a micro-batch before it runs.
         outcomes_late_by: After how many further micro-batches an outcome reaches the controller.
         largest_micro_batch_rows: How many rows a micro-batch takes of each stream at most; None for all.
+        outages: From when until when nothing runs and rows gather, seconds.
         seed: Of the noise.
     """
 
@@ -49,6 +51,7 @@ class EngineSettings:
     sizes_known: bool = True
     outcomes_late_by: int = 0
     largest_micro_batch_rows: int | None = None
+    outages: Sequence[tuple[float, float]] = ()
     seed: int = 0
 
 
@@ -63,7 +66,7 @@ class SimulatedMicroBatch:
         decision: What was decided for it.
         processing_seconds: How long it took.
         utilization: The same as a share of the trigger interval.
-        latency_seconds: From the arrival of its oldest row to its answers.
+        latency_seconds: From the arrival of its oldest row that was not skipped to its answers.
         backlog_rows: Rows that wait at its end although a micro-batch on time would have taken them.
     """
 
@@ -101,13 +104,14 @@ def simulated_micro_batches(
     interval = settings.trigger_interval_seconds
     queues = {stream: ArrivalQueue(profile, settings.largest_micro_batch_rows) for stream, profile in load.items()}
     undelivered: deque[MicroBatchOutcome] = deque()
-    last_cut_seconds, now_seconds, windows = 0.0, interval, VirtualWindows(list(load))
+    last_cut_seconds, now_seconds, windows = 0.0, _up_again(interval, settings.outages), VirtualWindows()
     for micro_batch_id in itertools.count():
-        oldest_seconds = min(queue.oldest_seconds for queue in queues.values())
+        oldest = {stream: queue.oldest_seconds for stream, queue in queues.items()}
         upcoming = _upcoming(micro_batch_id, queues, now_seconds, windows, sizes_known=settings.sizes_known)
         joined = joins.work(last_cut_seconds, now_seconds, upcoming.offered_rows)
         decision = controller.plan(replace(upcoming.seen, work_per_row=joined.work_per_row))
-        windows.decided(decision.drops, now_seconds)
+        windows.decided(decision.drops)
+        oldest |= {stream: upcoming.taken[stream].oldest(share) for stream, share in decision.fresh_shares.items()}
         rows, shares = upcoming.offered_rows, decision.work_shares
         join_seconds = joined.seconds(shares)
         processing_seconds = costs.seconds(micro_batch_id, rows, shares, now_seconds, nature, join_seconds=join_seconds)
@@ -123,10 +127,19 @@ def simulated_micro_batches(
             decision=decision,
             processing_seconds=processing_seconds,
             utilization=processing_seconds / interval,
-            latency_seconds=end_seconds - oldest_seconds,
+            latency_seconds=end_seconds - min(oldest.values()),
             backlog_rows=_backlog_rows(queues.values(), now_seconds + interval, end_seconds),
         )
-        last_cut_seconds, now_seconds = now_seconds, max(_next_boundary(now_seconds, interval), end_seconds)
+        next_seconds = max(_next_boundary(now_seconds, interval), end_seconds)
+        last_cut_seconds, now_seconds = now_seconds, _up_again(next_seconds, settings.outages)
+
+
+def _up_again(seconds: float, outages: Sequence[tuple[float, float]]) -> float:
+    """When something runs again, from a time on."""
+    for start_seconds, end_seconds in sorted(outages):
+        if start_seconds <= seconds < end_seconds:
+            seconds = end_seconds
+    return seconds
 
 
 def _backlog_rows(queues: Iterable[ArrivalQueue], due_seconds: float, end_seconds: float) -> int:
@@ -135,10 +148,32 @@ def _backlog_rows(queues: Iterable[ArrivalQueue], due_seconds: float, end_second
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """The rows that a micro-batch takes of a stream: all that had arrived by some time and were not taken before.
+
+    Args:
+        after_seconds: Up to when all had been taken before.
+        until_seconds: That time.
+        now_seconds: When the micro-batch takes them: those that have arrived since wait.
+    """
+
+    after_seconds: float
+    until_seconds: float
+    now_seconds: float
+
+    def oldest(self, fresh_share: float) -> float:
+        """When the first row arrived of a share that was not skipped."""
+        if fresh_share <= LEAST_SHARE:
+            return self.now_seconds
+        return self.until_seconds - fresh_share * (self.until_seconds - self.after_seconds)
+
+
+@dataclass(frozen=True, slots=True)
 class _Cut:
     """The rows that a micro-batch really holds, and what the controller is told of them."""
 
     offered_rows: Mapping[str, int]
+    taken: Mapping[str, Taken]
     seen: Upcoming
 
 
@@ -150,16 +185,18 @@ def _upcoming(
     *,
     sizes_known: bool,
 ) -> _Cut:
+    before = {stream: queue.taken_until_seconds for stream, queue in queues.items()}
     offered_rows = {stream: queue.take(now_seconds) for stream, queue in queues.items()}
+    taken = {stream: Taken(before[stream], queue.taken_until_seconds, now_seconds) for stream, queue in queues.items()}
     seen = Upcoming(
         micro_batch_id=micro_batch_id,
         offered_rows=offered_rows if sizes_known else {},
         sizes_known=sizes_known,
         backlog_rows=sum(queue.waiting_rows for queue in queues.values()),
         now_seconds=now_seconds,
-        windows=windows.upcoming(now_seconds),
+        windows=windows.upcoming(taken),
     )
-    return _Cut(offered_rows, seen)
+    return _Cut(offered_rows, taken, seen)
 
 
 def _outcome(
@@ -183,28 +220,37 @@ def _next_boundary(started_at_seconds: float, interval: float) -> float:
 
 
 class VirtualWindows:
-    """What is known of windows before each micro-batch.
+    """What is known of windows before each micro-batch: rows have the time of their arrival, and none is late."""
 
-    Args:
-        streams: Names of all streams.
-    """
-
-    def __init__(self, streams: Sequence[str]) -> None:
-        self._streams = tuple(streams)
+    def __init__(self) -> None:
         self._drops = NOTHING_DROPPED
-        self._last_cut: int | None = None
+        self._is_first = True
 
-    def upcoming(self, now_seconds: float) -> UpcomingWindows:
-        """Return what is known before a micro-batch that takes what has arrived by now."""
-        before = 0 if self._last_cut is None else self._last_cut
-        times = EventTimes(
-            opened=before,
-            carried_since=None if self._last_cut is None else 0,
-            first=before,
-            last=max(before, round(now_seconds * 1e6) - 1),
+    def upcoming(self, taken: Mapping[str, Taken]) -> UpcomingWindows:
+        """Return what is known before a micro-batch.
+
+        Args:
+            taken: What it takes, by stream.
+        """
+        opened = min(round(of_stream.after_seconds * 1e6) for of_stream in taken.values())
+        times = {stream: self._event_times(of_stream, opened) for stream, of_stream in taken.items()}
+        return UpcomingWindows(event_times=times, drops=self._drops)
+
+    def _event_times(self, taken: Taken, opened: int) -> EventTimes:
+        first, until, now = (
+            round(seconds * 1e6) for seconds in (taken.after_seconds, taken.until_seconds, taken.now_seconds)
         )
-        return UpcomingWindows(event_times=dict.fromkeys(self._streams, times), drops=self._drops)
+        last = max(first, until - 1)
+        return EventTimes(
+            opened=opened,
+            carried_since=None if self._is_first else 0,
+            first=first,
+            last=last,
+            backlog=Backlog(
+                read_until=None if self._is_first else first - 1, coming_until=last, newest=max(last, now - 1)
+            ),
+        )
 
-    def decided(self, drops: WindowDrops, now_seconds: float) -> None:
-        """Take in what a micro-batch was told, which has taken what had arrived by now."""
-        self._drops, self._last_cut = drops, round(now_seconds * 1e6)
+    def decided(self, drops: WindowDrops) -> None:
+        """Take in what a micro-batch was told."""
+        self._drops, self._is_first = drops, False

@@ -124,6 +124,7 @@ def _moment(
     return CourseMoment(
         started_at_seconds=done.started_at_seconds,
         offered_rows=sum(done.offered_rows.values()),
+        skipped_rows=done.decision.skipped_rows,
         shed_share=shed_share,
         worst_error=worst_error,
         latency_seconds=done.latency_seconds,

@@ -9,6 +9,9 @@ from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.answering.answer.answering import Answering
+from streamshed.network.model.network import QueryNetwork
+from streamshed.network.model.query import Query
+from streamshed.planning.window_drop.track.stale import ageing_queries
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.common.call_costs import CallCosts, new_call_costs
 from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, compiled_partials
@@ -70,7 +73,8 @@ class DomainFrame:
         """
         reports, costs, summaries = new_join_reports(spark), new_call_costs(spark), new_summaries(spark)
         streaming = _compiled(draft, spark, settings, manifest, client, reports, costs)
-        compiled = replace(streaming, missing=frozenset(missing))
+        ageing = {query.definition_id for query in _ageing_queries(draft.of_domain, settings)}
+        compiled = replace(streaming, missing=frozenset(missing) | ageing)
         drops_windows = any(stream.work.may_drop_windows for stream in compiled.streams)
         queries = draft.of_domain.queries
         answers = streaming_answer_frame(
@@ -80,7 +84,7 @@ class DomainFrame:
             settings.set_aside,
             summaries,
             compiled.nested,
-            windows={query.definition_id: query.aggregate.over for query in queries if query.aggregate is not None},
+            windows={query.definition_id: query.windows for query in queries if query.aggregate is not None},
             has_cohorts=drops_windows or bool(missing),
         )
         return cls(
@@ -93,6 +97,11 @@ class DomainFrame:
         )
 
 
+def _ageing_queries(network: QueryNetwork, settings: DomainSettings) -> tuple[Query, ...]:
+    """The queries whose rows may be skipped as too old."""
+    return () if settings.control.max_age_microseconds is None else ageing_queries(network)
+
+
 def _compiled(
     draft: DomainDraft,
     spark: SparkSession,
@@ -103,9 +112,11 @@ def _compiled(
     costs: Accumulator[CallCosts],
 ) -> CompiledNetwork:
     network, domain = draft.network, draft.domain
-    works = side_works(domain, network)
+    works = side_works(domain, network, skips_old=settings.control.max_age_microseconds is not None)
     table = plan_table(spark, client, draft.works, works)
     left_out = streams_left_out(draft.of_domain, settings.needs)
+    # Of a join the rows of sides are left out instead.
+    left_out |= {query.stream.name for query in _ageing_queries(network, settings) if query.stream.joined is None}
     sampled = {query.stream.name for query in network.queries if query.may_be_sampled}
     sides = side_admissions(works, table.sides)
     streaming = StreamingJoin(client, reports, manifest.partitions, table.streams, sides)

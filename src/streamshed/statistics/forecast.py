@@ -19,6 +19,8 @@ class Statistics:
             all. None: all of the work on streams with a query that needs every row.
         speedup: How many times faster rows are worked off than on the workers that the load model knows.
         work_per_row: By joined stream, how many units of work a row is; a row of others is one.
+        fresh_shares: By stream, the share of its rows that is not skipped as too old: shares of its work are shares of
+            the work on these; of a stream left out, none is skipped.
 
     Example:
         >>> from streamshed.network.run.load_prior import LoadPrior
@@ -35,6 +37,11 @@ class Statistics:
         >>> from dataclasses import replace
         >>> round(replace(statistics, speedup=2.0).seconds({}), 3)
         2.0
+
+        Rows that are skipped are only read:
+
+        >>> round(replace(statistics, fresh_shares={"packets": 0.25}).seconds({"packets": 0.5}), 3)
+        1.6
     """
 
     offered_rows: Mapping[str, int]
@@ -43,6 +50,7 @@ class Statistics:
     least_shares: Mapping[str, float] | None = None
     speedup: float = 1.0
     work_per_row: Mapping[str, float] = field(default_factory=dict)
+    fresh_shares: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def costed_rows(self) -> Mapping[str, float]:
@@ -51,8 +59,14 @@ class Statistics:
 
     def seconds(self, work_shares: Mapping[str, float]) -> float:
         """Predict how long the micro-batch takes at some shares of its work; that on a stream left out is all done."""
-        return self.correction * self.load_model.seconds(self.costed_rows, work_shares)
+        return self.correction * self.load_model.seconds(self.costed_rows, self.of_all_rows(work_shares))
 
     def work_seconds(self, stream: str) -> float:
         """Predict how much of that goes when every row of `stream` is dropped once it was read."""
-        return self.correction * self.costed_rows.get(stream, 0) * self.load_model.work_seconds_per_row(stream)
+        rows = self.costed_rows.get(stream, 0) * self.fresh_shares.get(stream, 1.0)
+        return self.correction * rows * self.load_model.work_seconds_per_row(stream)
+
+    def of_all_rows(self, work_shares: Mapping[str, float]) -> dict[str, float]:
+        """Return shares of the work on all rows, of shares of the work on those that are not skipped."""
+        fresh = {stream: share * work_shares.get(stream, 1.0) for stream, share in self.fresh_shares.items()}
+        return {**work_shares, **fresh}

@@ -103,3 +103,20 @@ def test_sql_is_told_the_same_of_as_the_document_that_is_equal(command: str) -> 
     outcomes = [streamshed(command, EXAMPLE.with_suffix(suffix), *options) for suffix in (".yaml", ".sql")]
     assert outcomes[0].code == outcomes[1].code == ExitCode.DONE
     assert outcomes[0].output == outcomes[1].output
+
+
+TICKS = """
+streamshed: 1
+streams: {ticks: {source: {rate: {rows_per_second: 10}}, time: timestamp}}
+queries: {total: {from: ticks, window: {size: 10 seconds}, aggregates: {n: count(*)}}}
+"""
+
+
+@pytest.mark.parametrize("age", [None, "5 minutes"])
+def test_it_says_what_is_skipped_while_there_is_a_backlog(tmp_path: Path, age: str | None) -> None:
+    document = tmp_path / "network.yaml"
+    document.write_text(TICKS if age is None else f"{TICKS}run: {{max_age: {age}}}")
+    outcome = streamshed("explain", document)
+    assert outcome.code == ExitCode.DONE
+    assert ("rows older than 5 minutes are skipped" in outcome.output) is (age is not None)
+    assert streamshed("explain", document, "--json").object["max_age"] == age

@@ -272,3 +272,20 @@ def test_what_joins_take_is_told_to_people() -> None:
     assert "join pairs: 32.5 M comparisons/s at 1×, which take 0.098 of a worker" in text
     assert "may be done in part" in text
     assert "comparisons" not in streamshed("simulate", EXAMPLE, *short).output
+
+
+def test_a_downtime_is_caught_up_with_and_what_is_too_old_is_skipped() -> None:
+    asked = ("--load", "1x:20m", "--workers", "1..1", "--trigger", "5s", "--latency", "10s", "--noise", "0")
+    down = ("--down", "2 min", "10 min")
+    whole, aged = (
+        streamshed("simulate", EXAMPLE, *asked, *down, *more, "--json").object for more in ((), ("--max-age", "60 s"))
+    )
+    assert whole["rows_skipped_share"] == 0
+    # Of twenty minutes, ten less the last.
+    assert aged["rows_skipped_share"] == pytest.approx(9 / 20, abs=0.01)
+    starts = aged["course"]["started_at_seconds"]
+    assert not any(120 < start < 720 for start in starts)
+    assert whole["latency_seconds"]["1.0"] > 600
+    assert aged["latency_seconds"]["1.0"] < 100
+    text = streamshed("simulate", EXAMPLE, *asked, *down, "--max-age", "60 s").output
+    assert "skipped    4" in text

@@ -16,6 +16,8 @@ from streamshed.control.state import ControlState
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.sources import rate
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.open_windows import Backlog, EventTimes
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 TICKS = stream("ticks", rate(5), time="timestamp")
@@ -112,3 +114,28 @@ def test_streams_are_told_apart() -> None:
     state = ControlState.initial(["a", "b"], replace(SETTINGS))
     read = rows_to_read(state, {"a": StreamReading(0, 0.0), "b": StreamReading(100_000, 1e9)}, budget_seconds=BUDGET)
     assert read == {"a": FIRST_ROWS, "b": 400_000}
+
+
+def test_rows_that_are_skipped_take_no_time_beyond_reading_them() -> None:
+    """An hour waits, of which the last minute is answered."""
+    second, settings = 1_000_000, replace(SETTINGS, max_age_microseconds=60_000_000)
+
+    def limit(newest: int) -> int:
+        loop = ControlLoop(EXACT, settings, clock=lambda: 0.0)
+        backlog = Backlog(read_until=0, coming_until=9 * second, newest=newest * second)
+        times = EventTimes(opened=0, carried_since=0, first=0, last=9 * second, backlog=backlog)
+        decision = loop.plan(
+            Upcoming(
+                micro_batch_id=0,
+                offered_rows={"ticks": 100_000},
+                sizes_known=True,
+                backlog_rows=10**7,
+                now_seconds=2.0,
+                windows=UpcomingWindows(event_times={"ticks": times}),
+            )
+        )
+        assert (decision.skipped_rows > 99_000) is (newest > 60)
+        reading = StreamReading(10**7, 0.0)
+        return rows_to_read(loop.state, {"ticks": reading}, budget_seconds=BUDGET)["ticks"]
+
+    assert 3 < limit(3600) / limit(10) <= 8

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from streamshed.dashboard.run_history import RunHistory
@@ -21,6 +23,12 @@ def test_rows_add_up() -> None:
     assert history.moment is not None
     assert history.moment.kept_share == pytest.approx(0.2)
     assert history.moment.offered_rows_per_second == pytest.approx(2500)
+
+
+def test_skipped_rows_add_up() -> None:
+    history = RunHistory().after(replace(status(0), skipped_rows=900)).after(replace(status(1), skipped_rows=7))
+    history = history.after(status(2)).after(status(0, clock="sensors"))
+    assert {clock: domain.skipped_rows for clock, domain in history.domains.items()} == {"time": 907, "sensors": 0}
 
 
 def test_the_same_micro_batch_counts_once() -> None:

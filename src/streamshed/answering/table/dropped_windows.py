@@ -18,9 +18,9 @@ from streamshed.network.terms.window import WindowSpecification
 
 OVERLOAD, MEMORY = "overload", "memory"
 SHUT_DOWN, SHUT_DOWN_FOR_MEMORY = "shut down", "shut down for memory"
-NOT_NEEDED, NOT_SEEN = "not needed", "before the query"
+NOT_NEEDED, NOT_SEEN, TOO_OLD = "not needed", "before the query", "too old"
 """Why a window was dropped: to stay in time, or to keep state within its limit; or its query did not run at all; or
-nobody needs it who is fed; or it began before its query was added."""
+nobody needs it who is fed; or it began before its query was added; or its rows were skipped, older than `max_age`."""
 
 COHORT = "cohort"
 """The column of window partials that tells the cohort of a group, where any query drops windows by group."""
@@ -41,6 +41,7 @@ class DroppedWindows:
         cohort: Which groups they are dropped for; None: all.
         elsewhere: Those of them that were dropped as nobody needs them who is fed.
         unseen: Those of them that began before the query came, whose rows it has not seen.
+        stale: Those of them that need rows which were skipped as too old.
     """
 
     window: WindowSpecification
@@ -50,6 +51,7 @@ class DroppedWindows:
     cohort: int | None = None
     elsewhere: tuple[tuple[int, int], ...] = ()
     unseen: tuple[tuple[int, int], ...] = ()
+    stale: tuple[tuple[int, int], ...] = ()
 
     def includes(self, starts: Longs) -> Truths:
         """Tell which windows are dropped, by their starts, microseconds."""
@@ -60,14 +62,17 @@ class DroppedWindows:
         numbers = window_numbers(self.window, starts)
         shut, for_state = _within(numbers, self.shut), _within(numbers, self.for_state)
         reasons: npt.NDArray[np.object_] = np.select(
-            [_within(numbers, self.unseen), shut & for_state, shut, for_state, _within(numbers, self.elsewhere)],
+            [
+                *(_within(numbers, runs) for runs in (self.unseen, self.stale)),
+                *(shut & for_state, shut, for_state, _within(numbers, self.elsewhere)),
+            ],
             [np.full(len(numbers), told, object) for told in _REASONS],
             OVERLOAD,
         )
         return reasons
 
 
-_REASONS = (NOT_SEEN, SHUT_DOWN_FOR_MEMORY, SHUT_DOWN, MEMORY, NOT_NEEDED)
+_REASONS = (NOT_SEEN, TOO_OLD, SHUT_DOWN_FOR_MEMORY, SHUT_DOWN, MEMORY, NOT_NEEDED)
 
 
 def window_numbers(window: WindowSpecification, starts: Longs) -> Longs:

@@ -6,6 +6,8 @@ from streamshed.control.decision import Upcoming
 from streamshed.control.settings import ControlSettings
 from streamshed.control.state import ControlState
 from streamshed.network.model.network import QueryNetwork
+from streamshed.planning.plan.coming_work import LEAST_SHARE
+from streamshed.planning.window_drop.track.stale import Interval, fresh_share, of_streams, stale_times
 from streamshed.statistics.forecast import Statistics
 
 
@@ -33,6 +35,14 @@ class Request:
         if self.state.last_cut_seconds is None:
             return self.settings.trigger_interval_seconds
         return max(0.0, self.upcoming.now_seconds - self.state.last_cut_seconds)
+
+    @property
+    def stale(self) -> dict[int, tuple[Interval, ...]]:
+        """Which rows are too old to be read; in advisory mode none are that were not before."""
+        if self.upcoming.windows is None:
+            return {}
+        max_age = None if self.settings.advisory else self.settings.max_age_microseconds
+        return stale_times(self.network, max_age, self.upcoming.windows)
 
     @property
     def is_warm(self) -> bool:
@@ -65,4 +75,16 @@ def estimated(request: Request) -> Statistics:
         correction=state.regulator.correction,
         speedup=upcoming.speedup,
         work_per_row=upcoming.work_per_row,
+        fresh_shares=_fresh_shares(request),
     )
+
+
+def _fresh_shares(request: Request) -> dict[str, float]:
+    """By stream of which rows are too old, about which share of them is not."""
+    times = {} if request.upcoming.windows is None else request.upcoming.windows.event_times
+    shares = {
+        stream: fresh_share(times[stream], intervals)
+        for stream, intervals in of_streams(request.network, request.stale).items()
+        if stream in times
+    }
+    return {stream: max(LEAST_SHARE, share) for stream, share in shares.items() if share < 1}

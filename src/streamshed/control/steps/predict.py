@@ -16,8 +16,10 @@ from streamshed.planning.plan.budget import LASTING_SHARE, Budget
 from streamshed.planning.plan.coming_work import ComingWork
 from streamshed.planning.plan.kept_work import KeptWork
 from streamshed.planning.tree.work_tree import WorkTree
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.not_needed import unneeded_rows
 from streamshed.planning.window_drop.track.retention import needed_share
+from streamshed.planning.window_drop.track.stale import of_streams, without_stale
 from streamshed.planning.window_drop.track.state_limit import StateUse
 from streamshed.planning.window_drop.windows.provenance import NeededRows
 from streamshed.statistics.forecast import Statistics
@@ -59,7 +61,9 @@ def predicted(request: Request, statistics: Statistics, kept_work: KeptWork, tim
     work = kept_work.coming_work(
         kept_work.network_statistics(state.learned, settings.statistics),
         statistics,
-        None if upcoming.windows is None else replace(upcoming.windows, state=use, unneeded=unneeded),
+        None
+        if upcoming.windows is None
+        else replace(_fresh_windows(request, upcoming.windows), state=use, unneeded=unneeded),
     )
     offered_per_second = _offered_per_second(settings, statistics, request.elapsed_seconds)
     useful = _useful(request.network, upcoming, work, offered_per_second)
@@ -78,6 +82,16 @@ def predicted(request: Request, statistics: Statistics, kept_work: KeptWork, tim
         )
     least_shares = settings.shedding_policy.least_shares(work)
     return Prediction(replace(statistics, least_shares=least_shares), work, useful, allotment, budget, use)
+
+
+def _fresh_windows(request: Request, windows: UpcomingWindows) -> UpcomingWindows:
+    """What is known of windows of the rows that are not too old."""
+    stale = of_streams(request.network, request.stale)
+    if not stale:
+        return windows
+    times = windows.event_times
+    fresh = {stream: without_stale(times[stream], intervals) for stream, intervals in stale.items() if stream in times}
+    return replace(windows, event_times={**times, **fresh})
 
 
 def _in_the_long_run(

@@ -11,6 +11,7 @@ from streamshed.network.words.byte_size import rounded_byte_size
 from streamshed.planning.plan.plan import SheddingPlan
 from streamshed.planning.plan.query_rates import QueryRates
 from streamshed.planning.window_drop.track.state_limit import TIGHT, Pressure, StateUse
+from streamshed.statistics.forecast import Statistics
 
 _NO_ROOM = "gaps of all queries cannot be kept within their max_gap"
 
@@ -20,25 +21,25 @@ def recorded(
 ) -> Decision:
     """Return the decision with all that the journal says of it."""
     upcoming, settings, needs = request.upcoming, request.settings, request.upcoming.needs
-    statistics, budget = prediction.statistics, prediction.budget
-    planned, applied = spread.planned, spread.applied
+    statistics, budget, planned, applied = prediction.statistics, prediction.budget, spread.planned, spread.applied
     return Decision(
         micro_batch_id=upcoming.micro_batch_id,
         work_codes=spread.work_codes,
         proposed_work_codes=proposed.work_codes,
         query_codes=applied.codes,
-        work_shares=applied.work_shares,
+        work_shares=statistics.of_all_rows(applied.work_shares),
         expected_errors=planned.expected_errors,
         missed_goals=planned.missed_goals,
         samplers=applied.samplers,
         sized=applied.sized,
         counting=applied.counting,
         drops=spread.drops,
-        row_shares=applied.row_shares,
+        row_shares=_row_shares(statistics, applied),
+        fresh_shares=statistics.fresh_shares,
         kept_shares={} if applied.windows is None else applied.windows.kept_shares,
         plan=_expected(allowed.plan, prediction, planned),
         reason=allowed.plan.reason,
-        explanation=_explanation(allowed, planned, prediction, advisory=settings.advisory),
+        explanation=_explanation(request, allowed, planned, prediction),
         advisory=settings.advisory,
         clamps=allowed.clamps,
         offered_rows=statistics.offered_rows,
@@ -58,13 +59,20 @@ def recorded(
     )
 
 
+def _row_shares(statistics: Statistics, applied: QueryRates) -> dict[str, float]:
+    """Per stream, which share of all of its rows anybody needs."""
+    fresh = statistics.fresh_shares
+    return {stream: share * fresh.get(stream, 1.0) for stream, share in applied.row_shares.items()}
+
+
 def _expected(plan: SheddingPlan, prediction: Prediction, planned: QueryRates) -> SheddingPlan:
     """The plan, with what the rates of queries are expected to take, which are quantized."""
     seconds = prediction.statistics.seconds(planned.work_shares)
     return replace(plan, expected_seconds=seconds, expected_utilization=prediction.budget.utilization(seconds))
 
 
-def _explanation(allowed: GuardedPlan, planned: QueryRates, prediction: Prediction, *, advisory: bool) -> str:
+def _explanation(request: Request, allowed: GuardedPlan, planned: QueryRates, prediction: Prediction) -> str:
+    advisory = request.settings.advisory
     changes = "".join(f"; {clamp}" for clamp in allowed.clamps)
     goals = planned.missed_goals
     missed = f"; the load leaves too little for the max_error of {', '.join(goals)}" if goals else ""
@@ -74,6 +82,10 @@ def _explanation(allowed: GuardedPlan, planned: QueryRates, prediction: Predicti
         cause = "state has to be kept within its limit" if makes_room else _NO_ROOM
         missed += f"; shut down, as {cause}: {', '.join(shut)}"
     missed += _about_state(prediction.state_use, makes_room=makes_room)
+    missed += "".join(
+        f"; of {stream} about {1 - share:.3g} of the rows are skipped, older than max_age"
+        for stream, share in prediction.statistics.fresh_shares.items()
+    )
     missed += "".join(
         f"; of {query} no more than {share:.3g} of the rows are of use to those it feeds"
         for query, share in prediction.useful.useful.items()

@@ -47,15 +47,29 @@ def settled_plan(request: Request, prediction: Prediction, proposed: SheddingPla
 def _as_planned(state: ControlState, last: MicroBatchOutcome | None) -> MicroBatchOutcome | None:
     """What the last micro-batch would have been had just those windows been kept in it that are in the long run.
 
-    In one, more of the windows are kept that its rows belong to, in another fewer, which says nothing of the load.
+    In one, more of the windows are kept that its rows belong to, in another fewer, which says nothing of the load. Nor
+    do rows that were skipped as too old.
     """
     decision = None if last is None else state.decision(last.micro_batch_id)
+    if last is not None and decision is not None and decision.fresh_shares:
+        last = _without_skipped(last, decision.fresh_shares)
     if last is None or decision is None or not decision.kept_shares or decision.advisory:
         return last
     planned = {**last.work_shares, **decision.plan.work_shares}
     more, less = (state.load_model.seconds(last.costed_rows, done) for done in (planned, last.shares_done))
     seconds = last.processing_seconds + more - less
     return replace(last, work_shares=planned, processing_seconds=max(seconds, _LEAST_SECONDS))
+
+
+def _without_skipped(last: MicroBatchOutcome, fresh_shares: Mapping[str, float]) -> MicroBatchOutcome:
+    """The micro-batch as if the rows had not come that it skipped; it took no longer for them."""
+    rows, done = last.offered_rows, last.shares_done
+    fresh = {stream: share for stream, share in fresh_shares.items() if stream in rows}
+    return replace(
+        last,
+        offered_rows={**rows, **{stream: round(share * rows[stream]) for stream, share in fresh.items()}},
+        work_shares={**done, **{stream: min(1.0, done.get(stream, 1.0) / share) for stream, share in fresh.items()}},
+    )
 
 
 def _last_least_shares(state: ControlState, plan: SheddingPlan) -> Mapping[str, float]:

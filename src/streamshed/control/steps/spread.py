@@ -3,12 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from streamshed.control.decision import Upcoming
-from streamshed.control.settings import ControlSettings
 from streamshed.control.steps.estimate import Request
 from streamshed.control.steps.predict import Prediction
 from streamshed.control.steps.unneeded import unneeded_times
-from streamshed.network.model.network import QueryNetwork
 from streamshed.planning.plan.coming_work import ComingWork
 from streamshed.planning.plan.plan import SheddingPlan
 from streamshed.planning.plan.query_rates import QueryRates
@@ -52,17 +49,19 @@ def spread_over_queries(request: Request, prediction: Prediction, plan: Shedding
     if settings.advisory:
         work_codes = dict.fromkeys(work_codes, WHOLE)
         applied = policy.query_rates(_nothing_made_room_for(prediction.work), work_codes)
-    drops = _drops(request.network, settings, request.upcoming, applied)
+    drops = _drops(request, applied)
     return QuerySpread(planned, applied, work_codes, demanded_shares, drops)
 
 
-def _drops(network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming, applied: QueryRates) -> WindowDrops:
-    """The decisions on windows, and the rows that no network downstream needs; none are dropped in advisory mode."""
+def _drops(request: Request, applied: QueryRates) -> WindowDrops:
+    """The decisions on windows, the rows that no network downstream needs, and those that are too old."""
+    upcoming = request.upcoming
     if applied.windows is not None:
         drops = applied.windows.drops
     else:
         drops = NOTHING_DROPPED if upcoming.windows is None else still_dropped(upcoming.windows)
-    return replace(drops, elsewhere=unneeded_times(network, settings, upcoming, of_windows=False))
+    elsewhere = unneeded_times(request.network, request.settings, upcoming, of_windows=False)
+    return replace(drops, elsewhere=elsewhere, stale=request.stale)
 
 
 def _nothing_made_room_for(work: ComingWork) -> ComingWork:

@@ -97,6 +97,13 @@ class Settings:
         forms.measure("size", "2 GiB", parse_byte_size, least="more than nothing"),
         unless="no limit",
     )
+    max_age: str | None = setting(
+        None,
+        "How old rows may be, by event time, while there is a backlog: older ones are skipped, and their windows are"
+        " gaps.",
+        _duration("5 minutes"),
+        unless="any age",
+    )
     partitions: int | None = setting(
         None,
         "State partitions per stage of a new checkpoint.",
@@ -168,6 +175,11 @@ class Settings:
         return None if self.state_limit is None else parse_byte_size(self.state_limit)
 
     @property
+    def max_age_microseconds(self) -> int | None:
+        """How old rows may be while there is a backlog; None: any age."""
+        return None if self.max_age is None else parse_duration(self.max_age)
+
+    @property
     def worker_patience_seconds(self) -> float:
         """How long there may be work and no worker."""
         return parse_duration(self.worker_patience) / 1e6
@@ -185,6 +197,8 @@ class Settings:
         """Tell what does not go together, but for settings that are wrong by themselves."""
         if self.latency is not None and wrong.isdisjoint({"trigger", "latency"}):
             yield from self._latency_problems(parse_duration(self.trigger), parse_duration(self.latency))
+        if self.max_age is not None and wrong.isdisjoint({"trigger", "latency", "max_age"}):
+            yield from self._age_problems(parse_duration(self.max_age))
         if wrong.isdisjoint({"policy", "fudge"}):
             yield from fudge_problems(self.policy, self.fudge)
         if self.elastic is not None and wrong.isdisjoint({"elastic", "headroom"}):
@@ -197,6 +211,15 @@ class Settings:
                 " that long for its micro-batch"
             )
             yield Problem(says, "latency", got=format_duration(latency))
+
+    def _age_problems(self, max_age: int) -> Iterator[Problem]:
+        goal = 2 * parse_duration(self.trigger) if self.latency is None else parse_duration(self.latency)
+        if max_age <= goal:
+            says = (
+                f"max_age must be longer than the latency of {format_duration(goal)}, because rows that are answered"
+                " in time are no backlog"
+            )
+            yield Problem(says, "max_age", got=format_duration(max_age))
 
     def _threshold_problems(self, shed: float) -> Iterator[Problem]:
         if shed > self.headroom + _ROUNDING:

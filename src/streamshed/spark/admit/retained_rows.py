@@ -67,6 +67,10 @@ def retained_rows(
     for definition, times in drops.elsewhere.items():
         if definition in asking:
             unneeded[definition, None] = [NeededRows(start, end) for start, end in times]
+    for definition, times in drops.stale.items():
+        if definition in asking:
+            too_old = [NeededRows(start, end) for start, end in times]
+            unneeded[definition, None] = [*unneeded.get((definition, None), ()), *too_old]
     if not unneeded:
         return None
     parts = list(unneeded)

@@ -60,7 +60,8 @@ class CompiledNetwork:
     Attributes:
         streams: Its streams.
         levels: What is done with answers that are rows of further aggregates.
-        missing: `Query.definition_id` of queries that miss windows which are open, whether they tolerate gaps or not.
+        missing: `Query.definition_id` of queries that miss windows which are open, or may, whether they tolerate gaps
+            or not.
         again: By name, the streams whose rows are computed a second time, for their set-valued queries.
     """
 

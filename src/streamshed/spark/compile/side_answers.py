@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from streamshed.answering.table.answer_schema import LATE
 from streamshed.joins.model.side import Side
-from streamshed.network.model.answer_side import side_aggregates
+from streamshed.network.model.answer_side import side_aggregates, side_windows
 from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.network import QueryNetwork, TimeDomain
 from streamshed.network.model.node import Node
@@ -33,23 +33,35 @@ from streamshed.spark.windows.watermarked_rows import watermarked_rows
 _INSTANT = WindowSpecification(1, 1)
 
 
-def side_works(domain: TimeDomain, network: QueryNetwork) -> Mapping[SideOf, SideWork]:
+def side_works(domain: TimeDomain, network: QueryNetwork, *, skips_old: bool = False) -> Mapping[SideOf, SideWork]:
     """Return the work on rows of sources for sides of joins.
 
     That is of sides whose rows are answers of windows, and of sides whose rows may be dropped because all queries over
-    the join tolerate gaps.
+    the join tolerate gaps, or skipped as too old.
 
     Args:
         domain: Whose joins.
         network: Whose queries.
+        skips_old: Whether rows may be skipped as too old.
     """
     works = {}
     for of, joined, node in _sides(domain):
-        queries, standing = tolerant_queries(network, joined), _standing_for(node)
+        queries, standing = tolerant_queries(network, joined, skips_old=skips_old), _standing_for(node)
         if queries or side_aggregates(node):
-            drops = SideDrops(of.side, tuple(queries), standing.queries[0].definition_id) if queries else None
+            drops = _side_drops(of.side, joined, node, queries, standing.queries[0]) if queries else None
             works[of] = SideWork(stream_work(node.stream, standing.foundation.queries), drops)
     return works
+
+
+def _side_drops(side: Side, joined: Stream, node: Node, queries: Sequence[int], standing: Query) -> SideDrops:
+    join = joined.joined
+    return SideDrops(
+        side=side,
+        definition_ids=tuple(queries),
+        stands_for=standing.definition_id,
+        lead=sum(window.size_microseconds for window in side_windows(node)),
+        waits=0 if join is None else max(join.left_microseconds, join.right_microseconds),
+    )
 
 
 def side_admissions(works: Mapping[SideOf, SideWork], plans: Mapping[SideOf, Plan]) -> Mapping[SideOf, Admission]:

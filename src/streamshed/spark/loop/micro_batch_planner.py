@@ -203,13 +203,22 @@ class MicroBatchPlanner:
 
     def _question(self, ahead: Ahead) -> Upcoming:
         """What the control loop is told of it."""
+        left = self._backlog(ahead.upcoming)
         return Upcoming(
             micro_batch_id=ahead.micro_batch_id,
             offered_rows=self._facts.of_asked(ahead.rows),
             sizes_known=len(ahead.upcoming) == len(self._facts.sources),
-            backlog_rows=self._backlog(ahead.upcoming),
+            backlog_rows=sum(left.values()),
             now_seconds=ahead.steady,
-            windows=upcoming_windows(self._facts, self._carrier, ahead.upcoming, ahead.opened, ahead.last),
+            windows=upcoming_windows(
+                self._facts,
+                self._carrier,
+                ahead.upcoming,
+                ahead.opened,
+                ahead.last,
+                now_seconds=ahead.now,
+                rows_left=left,
+            ),
             work_per_row=self._facts.of_those_asked(self._joins.work_per_row(ahead.rows)),
             needs=self._needs(ahead.steady),
         )
@@ -333,11 +342,11 @@ class MicroBatchPlanner:
         since = coming.opened - self._facts.longest_window
         return lasting(() if last is None else last.partly_joined, intervals, since=since)
 
-    def _backlog(self, upcoming: dict[str, StreamRows]) -> int:
+    def _backlog(self, upcoming: dict[str, StreamRows]) -> dict[str, int]:
         """Rows that wait: in folders now; of brokers what the last micro-batch left, less what this one takes."""
         taken = {name: found.rows for name, found in upcoming.items()}
-        left = [max(0, rows - taken.get(name, 0)) for name, rows in self._rows_left.items()]
-        return sum(left) + sum(found.waiting for found in upcoming.values())
+        of_brokers = {name: max(0, rows - taken.get(name, 0)) for name, rows in self._rows_left.items()}
+        return {name: found.waiting for name, found in upcoming.items()} | of_brokers
 
     def _shed_times(self, coming: StreamRows | None, opened: int, now: float) -> tuple[int, int]:
         """First and last event time of shed rows: from footers, else the bounds that watermark and clock give."""

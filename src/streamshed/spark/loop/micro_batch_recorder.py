@@ -138,6 +138,7 @@ class MicroBatchRecorder:
             samplers={} if decision is None else decision.samplers,
             missed_goals=() if decision is None else decision.missed_goals,
             backlog_rows=0 if decision is None else decision.backlog_rows,
+            skipped_rows=0 if decision is None else decision.skipped_rows,
             delay_seconds=waited + report.processing_seconds,
             reason=entry.reason,
             explanation="" if decision is None else decision.explanation,

@@ -21,7 +21,7 @@ class QueryStatus:
             where no answer has both.
         late_pairs: (row, window) pairs that came when the window had closed.
         rows: Rows delivered, of a set-valued query.
-        gaps: Windows that were dropped, or began before the query was added.
+        gaps: Windows that were dropped, began before the query was added, or need rows that were skipped.
         predictions: Predictions of windows that were dropped in this micro-batch or before, one for each group and
             aggregate, that its answers allow.
         latest_window_end_seconds: End of the latest window answered, seconds since the epoch.
@@ -99,6 +99,7 @@ class RunStatus(ShownInBrief):
             or `query` and the name of a query.
         missed_goals: Queries whose `max_error` the load does not allow to keep to.
         backlog_rows: Rows known to wait.
+        skipped_rows: About how many of the rows read were skipped, older than `max_age`.
         delay_seconds: From the arrival of its oldest row to its answers.
         reason: Of the decision.
         explanation: The same with figures.
@@ -129,6 +130,7 @@ class RunStatus(ShownInBrief):
     samplers: Mapping[str, float] = field(default_factory=dict)
     missed_goals: tuple[str, ...] = ()
     backlog_rows: int = 0
+    skipped_rows: int = 0
     delay_seconds: float = 0.0
     reason: str = "starting"
     explanation: str = ""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED
+from streamshed.spark.common.far_ahead import microseconds_of
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.loop.carrier_clock import CarrierClock
 from streamshed.spark.plan.plan_row import PlanRow
 from streamshed.spark.source.event_times import event_times, joined_times
 from streamshed.spark.source.upcoming_rows import StreamRows
+from streamshed.spark.source.waiting_times import backlog_of
 
 
 def upcoming_windows(
@@ -19,6 +23,9 @@ def upcoming_windows(
     upcoming: Mapping[str, StreamRows],
     opened: int,
     last: PlanRow | None,
+    *,
+    now_seconds: float,
+    rows_left: Mapping[str, int],
 ) -> UpcomingWindows:
     """Return what a plan is told of windows.
 
@@ -28,22 +35,43 @@ def upcoming_windows(
         upcoming: What its sources bring.
         opened: The watermark that decides lateness in it, microseconds.
         last: The plan of the one before; None: there was none.
+        now_seconds: The wall clock, seconds.
+        rows_left: By stream, how many rows are known to wait for a later micro-batch.
     """
     since = {stream.name: carrier.interval_of(stream)["carrier_from"] for stream in facts.streams}
-    of_sources = {
-        stream.name: event_times(
-            upcoming.get(stream.name, StreamRows(0)).events,
-            opened=opened,
-            carried_since=since[stream.name],
-            latest=carrier.latest_event.get(stream.name),
-            latest_before=None if last is None else last.latest_event.get(stream.name),
-            least_step=0 if stream.is_numbered else round(facts.trigger_interval_seconds * 1e6),
-        )
-        for stream in facts.sources
-    }
+    of_sources = _times_of_sources(facts, carrier, upcoming, opened, last, now_seconds=now_seconds, rows_left=rows_left)
     of_joins = {
         stream.name: joined_times(stream, of_sources, carried_since=since[stream.name])
         for stream in facts.streams
         if stream.joined is not None
     }
     return UpcomingWindows(event_times=of_sources | of_joins, drops=NOTHING_DROPPED if last is None else last.drops)
+
+
+def _times_of_sources(
+    facts: DomainFacts,
+    carrier: CarrierClock,
+    upcoming: Mapping[str, StreamRows],
+    opened: int,
+    last: PlanRow | None,
+    *,
+    now_seconds: float,
+    rows_left: Mapping[str, int],
+) -> dict[str, EventTimes]:
+    """What is known of the rows that come from outside, by stream."""
+    now, before = microseconds_of(now_seconds), None if last is None else microseconds_of(last.decided_at_seconds)
+    of_sources = {}
+    for stream in facts.sources:
+        coming, latest = upcoming.get(stream.name), carrier.latest_event.get(stream.name)
+        times = event_times(
+            None if coming is None else coming.events,
+            opened=opened,
+            carried_since=carrier.interval_of(stream)["carrier_from"],
+            latest=latest,
+            latest_before=None if last is None else last.latest_event.get(stream.name),
+            least_step=0 if stream.is_numbered else round(facts.trigger_interval_seconds * 1e6),
+        )
+        left = rows_left.get(stream.name, 0)
+        waiting = backlog_of(coming, left, guessed_until=times.last, read_until=latest, now=now, before=before)
+        of_sources[stream.name] = times if stream.is_numbered else replace(times, backlog=waiting)
+    return of_sources

@@ -21,6 +21,7 @@ from streamshed.answering.table.summary import Summary, added, summarized
 from streamshed.answering.table.window_partials import WindowPartials
 from streamshed.network.terms.cohorts import part_of
 from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.window_drop.track.stale import Stale, stale_runs
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.intake import Share
 from streamshed.spark.admit.set_aside import SetAside
@@ -88,7 +89,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
     nested: Nested = MappingProxyType({}),
     fixed: WindowDrops = NOTHING_DROPPED,
     *,
-    windows: Mapping[int, WindowSpecification] = MappingProxyType({}),
+    windows: Mapping[int, Sequence[WindowSpecification]] = MappingProxyType({}),
     has_cohorts: bool = False,
 ) -> DataFrame:
     """Turn each micro-batch's window partials into rows of the answer schema, and set aside what could not be read.
@@ -101,7 +102,8 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         summaries: Told what each partition answered, when all of it is computed.
         nested: The network's queries over answers of others, and those between.
         fixed: Which windows are dropped where there is nobody to ask.
-        windows: Of queries, by `Query.definition_id`: a plan tells from when on they are whole.
+        windows: `Query.windows`, by `Query.definition_id`: a plan tells from when on they are whole, and which rows of
+            theirs were too old.
         has_cohorts: Whether any query may drop windows by group, or did so before.
     """
 
@@ -110,8 +112,9 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         plan = None if client is None else client.plan(number)
         shed, partly_joined, lost = ((), (), ()) if plan is None else (plan.shed, plan.partly_joined, plan.lost)
         usual = {} if plan is None else plan.effective_shares
-        unseen = unseen_windows(windows, {} if plan is None else plan.whole_since)
-        dropped = together(dropped_windows(fixed if plan is None else plan.drops), unseen)
+        drops = fixed if plan is None else plan.drops
+        dropped = together(dropped_windows(drops), stale_windows(windows, drops.stale))
+        dropped = together(dropped, unseen_windows(windows, {} if plan is None else plan.whole_since))
         report = _TaskReport()
         for record_batch in whole_groups(record_batches, answering.derived.definitions):
             partials_of_windows = WindowPartials(record_batch)
@@ -156,7 +159,8 @@ def listener_of(
 ) -> Listener:
     """Return what adds up the windows whose answers are rows of a level, and reports the sums.
 
-    While all queries that rest on an aggregate drop windows, its sums are left out: not all of its rows are there.
+    While all queries that rest on an aggregate drop windows, or miss old rows, its sums are left out: not all of its
+    rows are there.
 
     Args:
         feeds: Its aggregates.
@@ -169,7 +173,7 @@ def listener_of(
     def tell_sums(partials: WindowPartials) -> None:
         number = micro_batch_id()
         plan = None if client is None else client.plan(number)
-        dropping = frozenset() if plan is None else dropped_windows(plan.drops).keys()
+        dropping = frozenset() if plan is None else plan.drops.missing
         thinned = [definition for definition, own in askers.items() if dropping >= set(own)]
         is_whole = ~np.isin(partials.longs("definition_id"), thinned)
         sums = window_sums(partials.take(np.flatnonzero(is_whole)))
@@ -188,6 +192,21 @@ def dropped_windows(drops: WindowDrops) -> dict[int, list[DroppedWindows]]:
                 decision.coin.window, decision.dropped, decision.shut, decision.for_state, cohort, decision.elsewhere
             )
             dropped.setdefault(definition, []).append(windows)
+    return dropped
+
+
+def stale_windows(windows: Mapping[int, Sequence[WindowSpecification]], stale: Stale) -> Dropped:
+    """Return the windows of queries that need rows which were skipped as too old.
+
+    Args:
+        windows: `Query.windows`, by `Query.definition_id`.
+        stale: The event times of these rows; other queries may be among them, and queries for rows.
+    """
+    dropped: dict[int, list[DroppedWindows]] = {}
+    for definition_id in stale.keys() & windows.keys():
+        of_query = windows[definition_id]
+        runs = stale_runs(of_query, stale[definition_id])
+        dropped[definition_id] = [DroppedWindows(of_query[-1], runs, stale=runs)]
     return dropped
 
 

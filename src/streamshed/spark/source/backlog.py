@@ -5,14 +5,28 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from streamshed.network.model.sources import FolderSource
 from streamshed.spark.checkpoint.partition_offsets import partition_offsets, rows_by_partition
 
 
-def waiting_rows(source: FolderSource, taken: Sequence[str], rows: int) -> int:
-    """Estimate the rows in files of a folder that wait for a later micro-batch.
+@dataclass(frozen=True)
+class Waiting:
+    """Files of a folder that wait for a later micro-batch.
+
+    Attributes:
+        rows: About how many rows are in them.
+        youngest: The one that was modified last; None: none waits.
+    """
+
+    rows: int = 0
+    youngest: str | None = None
+
+
+def waiting_files(source: FolderSource, taken: Sequence[str], rows: int) -> Waiting:
+    """Return which files of a folder wait for a later micro-batch.
 
     Only a folder of which a micro-batch takes so many files at most can keep any waiting, and only when it took so
     many. Spark takes files by age, so those that wait are younger than all that were taken. They are taken to hold as
@@ -26,10 +40,10 @@ def waiting_rows(source: FolderSource, taken: Sequence[str], rows: int) -> int:
     most = source.max_files_per_micro_batch
     takes_youngest = dict(source.options).get("latestFirst", "false").lower() == "true"
     if most is None or len(taken) < most or takes_youngest:
-        return 0
+        return Waiting()
     youngest = max(map(_modified_at, taken))
-    waiting = sum(modified > youngest for modified in _modified(source.path)) if youngest else 0
-    return round(waiting * rows / len(taken))
+    waiting = [file for file in _modified(source.path) if file[0] > youngest] if youngest else []
+    return Waiting(round(len(waiting) * rows / len(taken)), max(waiting)[1]) if waiting else Waiting()
 
 
 def _modified_at(path: str) -> int:
@@ -40,8 +54,8 @@ def _modified_at(path: str) -> int:
         return 0
 
 
-def _modified(folder: str) -> Iterator[int]:
-    """When the files of a folder that Spark would read were modified, nanoseconds."""
+def _modified(folder: str) -> Iterator[tuple[int, str]]:
+    """When the files of a folder that Spark would read were modified, nanoseconds, and their paths."""
     for entry in os.scandir(folder):
         if entry.name.startswith(("_", ".")):
             continue
@@ -49,7 +63,7 @@ def _modified(folder: str) -> Iterator[int]:
             if entry.is_dir():
                 yield from list(_modified(entry.path))
             else:
-                yield entry.stat().st_mtime_ns
+                yield entry.stat().st_mtime_ns, entry.path
 
 
 def rows_left(source: Mapping[str, Any]) -> int | None:

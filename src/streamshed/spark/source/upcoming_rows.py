@@ -20,7 +20,7 @@ from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.common.far_ahead import furthest_event
 from streamshed.spark.plan.plan_row import PlannedFiles
-from streamshed.spark.source.backlog import waiting_rows
+from streamshed.spark.source.backlog import waiting_files
 from streamshed.spark.source.believed_events import believed_events, events_in_footer
 
 _TYPICAL_ROW_BYTES = 150.0
@@ -43,6 +43,7 @@ class StreamRows:
         bytes: Their bytes, where rows are only estimated from them.
         events: Their event times, if known.
         waiting: Rows of a folder that have come, but wait for a later micro-batch.
+        waiting_until: The latest event time in the youngest file of those, if its footer tells.
         vanished: Files that it was to read and that are not there.
         has_empty_files: Whether one of its files has no byte: its rows are to be left out.
         is_counted: Whether the files themselves tell how many rows there are.
@@ -53,6 +54,7 @@ class StreamRows:
     bytes: int = 0
     events: EventBounds | None = None
     waiting: int = 0
+    waiting_until: int | None = None
     vanished: tuple[str, ...] = ()
     has_empty_files: bool = False
     is_counted: bool = False
@@ -125,10 +127,14 @@ def upcoming_rows(
 def _in_folder(
     stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes, now_seconds: float | None
 ) -> StreamRows:
-    coming = _rows(stream, source, paths, sizes, furthest_event(stream, now_seconds))
+    furthest = furthest_event(stream, now_seconds)
+    coming = _rows(stream, source, paths, sizes, furthest)
+    waiting = waiting_files(source, paths, coming.rows)
+    youngest = None if waiting.youngest is None else _rows(stream, source, [waiting.youngest], sizes, furthest).events
     return replace(
         coming,
-        waiting=waiting_rows(source, paths, coming.rows),
+        waiting=waiting.rows,
+        waiting_until=None if youngest is None else youngest.last,
         vanished=tuple(path for path in paths if not os.path.exists(path)),
         has_empty_files=any(os.path.exists(path) and not os.path.getsize(path) for path in paths),
         is_counted=source.format is FileFormat.PARQUET,

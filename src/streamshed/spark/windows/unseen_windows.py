@@ -70,16 +70,16 @@ def beginnings(queries: Iterable[Query], since: WholeSince) -> dict[int, QueryBe
     return by_definition
 
 
-def unseen_windows(windows: Mapping[int, WindowSpecification], since: WholeSince) -> Dropped:
+def unseen_windows(windows: Mapping[int, Sequence[WindowSpecification]], since: WholeSince) -> Dropped:
     """Return the windows of queries that are not whole.
 
     Args:
-        windows: Of queries.
+        windows: `Query.windows`, by `Query.definition_id`.
         since: Of those that miss windows which may be open, from when on they are whole; others may be among them.
     """
     dropped: dict[int, list[DroppedWindows]] = {}
     for definition_id in since.keys() & windows.keys():
-        window = windows[definition_id]
+        window = windows[definition_id][-1]
         last = (since[definition_id] - 1 - window.offset_microseconds) // window.slide_microseconds
         unseen = ((ALWAYS, last),)
         dropped[definition_id] = [DroppedWindows(window, unseen, unseen=unseen)]

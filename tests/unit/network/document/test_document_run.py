@@ -95,6 +95,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "unscalable": st.sampled_from(["refuse", "keep"]),
     "confidence": st.floats(0.1, 0.9),
     "state_limit": st.integers(1, 99).map(lambda number: f"{number} MiB"),
+    "max_age": st.integers(2, 99).map(lambda number: f"{number} minutes"),
     "partitions": st.integers(1, 99),
     "reserve": st.lists(st.sampled_from(STATE_FAMILIES), unique=True).map(tuple),
     "elastic": st.builds(lambda most: ElasticSettings(limits=WorkerLimits(most=most)), st.integers(1, 9)),

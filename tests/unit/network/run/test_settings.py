@@ -50,3 +50,13 @@ def test_durations_and_sizes_are_told_as_numbers() -> None:
     assert (settings.trigger_seconds, settings.latency_seconds) == (90.0, 7200.0)
     assert (settings.state_limit_bytes, settings.worker_patience_seconds) == (2000, 0.5)
     assert (Settings().latency_seconds, Settings().state_limit_bytes) == (None, None)
+
+
+@pytest.mark.parametrize("settings", [{"trigger": "30 seconds"}, {"latency": "1 minute"}])
+def test_rows_that_are_answered_in_time_are_not_too_old(settings: dict[str, Any]) -> None:
+    assert Settings(max_age="61 s", **settings).max_age_microseconds == 61_000_000
+    with pytest.raises(InvalidNetworkError, match=r"max_age must be longer than .* 1 minute, .* got 1 min"):
+        Settings(max_age="1 minute", **settings)
+    with pytest.raises(InvalidNetworkError, match=r"the max_age: .* is no duration") as caught:
+        Settings(max_age="old", **settings)
+    assert [problem.element for problem in caught.value.problems] == ["max_age"]

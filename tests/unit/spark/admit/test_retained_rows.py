@@ -121,3 +121,31 @@ def test_rows_behind_a_shared_aggregate_are_needed_by_any_query_that_rests_on_it
     told = retained_rows(shared.gating, [0], dropped)
     assert told is not None
     assert (told.base, told.step, told.rates) == (0, 10 * SECOND, (1.0, 0.0, 1.0))
+
+
+def test_rows_that_are_too_old_are_for_nobody_but_windows_of_so_many_rows() -> None:
+    rows = rows_of("packets")
+    counts = rows.window("10 seconds").agg(n="count(*)").query("counts")
+    seen = rows.filter("value > 3").query("seen")
+    last = rows.window("5 rows").by("value").agg(n="count(*)").query("last")
+    stale = {query.definition_id: ((3 * SECOND, 40 * SECOND),) for query in (counts, seen)}
+    alone, beside = (stream_work(rows, network(*asked).queries) for asked in ((counts, seen), (counts, seen, last)))
+    told = retained_rows(alone.gating, [0] * intake_count(alone.gating), WindowDrops(queries={}, stale=stale))
+    assert told is not None
+    assert (told.base, told.step, told.rates) == (3 * SECOND, 37 * SECOND, (0.0,))
+    told = retained_rows(beside.gating, [0] * intake_count(beside.gating), WindowDrops(queries={}, stale=stale))
+    assert told is not None
+    assert told.rates == (1.0,)
+    assert told.words[0] != whole_words(beside)
+
+
+def test_rows_are_too_old_beside_dropped_windows() -> None:
+    gating = work().gating
+    codes = [0] * intake_count(gating)
+    names = {one.query.name: one.query.definition_id for one in work().slots}
+    old = dict.fromkeys(names.values(), ((0, 25 * SECOND),))
+    dropped = drops(subset=((3, 5),), other=((6, 11),))
+    told = retained_rows(gating, codes, WindowDrops(queries=dropped.queries, stale=old))
+    assert told is not None
+    assert (told.base, told.step) == (0, 5 * SECOND)
+    assert told.rates == (*[0.0] * 5, *[1.0] * 7)

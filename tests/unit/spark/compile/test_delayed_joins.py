@@ -161,3 +161,24 @@ def test_plans_remember_as_long_as_results_may_come() -> None:
         return longest_window(network(joined.window("7 s").agg(n="count(*)").query("n")), [])
 
     assert (longest(CALLS), longest(BUSY)) == (7 * SECOND, 27 * SECOND)
+
+
+@pytest.mark.parametrize("left", [CALLS, BUSY])
+def test_rows_of_a_side_are_too_old_that_are(left: Node) -> None:
+    """Calls wait for 30 s, alerts for 5 s: results lack rows that are skipped for 30 s, and counts of 20 s before."""
+    joined = _joined(left)
+    asked = network(joined.window("7 s").agg(n="count(*)").query("all", mode="exact"), joined.query("rows"))
+    before = 0 if left is CALLS else 20
+    stale = dict.fromkeys((query.definition_id for query in asked.queries), (((100 - before) * SECOND, 230 * SECOND),))
+    streams = dict.fromkeys(("calls", "alerts"), StreamPlan())
+    row = PlanRow(micro_batch_id=3, open=OPEN, streams=streams, drops=WindowDrops(queries={}, stale=stale))
+    works = side_works(asked.time_domains[0], asked, skips_old=True)
+    assert len(works) == 2
+    for of, one in works.items():
+        retained: Any = stream_facts(one.work, is_side=True, side_drops=one.drops).values(row)["__retained"]
+        first = 100 if of.side is Side.LEFT else 100 - before
+        assert (retained["base"], retained["step"]) == (first * SECOND, (200 - first) * SECOND)
+        assert retained["rates"] == [0.0]
+    del stale[asked.queries[0].definition_id]
+    for one in works.values():
+        assert stream_facts(one.work, is_side=True, side_drops=one.drops).values(row)["__retained"] is None

@@ -26,9 +26,8 @@ def nested(over: Answers) -> Answers:
     return over.window("1 minute").agg(most="max(total)")
 
 
-def windows_of(query: Query) -> dict[int, WindowSpecification]:
-    assert query.aggregate is not None
-    return {query.definition_id: query.aggregate.over}
+def windows_of(query: Query) -> dict[int, tuple[WindowSpecification, ...]]:
+    return {query.definition_id: query.windows}
 
 
 def test_all_windows_are_whole_of_queries_that_a_checkpoint_begins_with() -> None:

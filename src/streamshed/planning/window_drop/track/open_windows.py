@@ -29,6 +29,21 @@ CLEARLY = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog:
+    """How far the rows of a stream go that wait, microseconds of event time.
+
+    Attributes:
+        read_until: The latest of all rows that were read; None: none was.
+        coming_until: The latest of the rows that come, as far as one can tell.
+        newest: The latest of all that wait, those that come among them.
+    """
+
+    read_until: int | None
+    coming_until: int
+    newest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventTimes:
     """What is known of the event times of a stream when a micro-batch is planned, microseconds.
 
@@ -39,6 +54,7 @@ class EventTimes:
         last: The last, as far as anything may be decided.
         ahead: So much later than rows come windows begin that they belong to: of a joined stream, whose rows wait for
             others, as long as they wait at most.
+        backlog: How far the rows that wait go; None: none are known to wait, or it is a joined stream.
     """
 
     opened: int
@@ -46,6 +62,7 @@ class EventTimes:
     first: int
     last: int
     ahead: int = 0
+    backlog: Backlog | None = None
 
     @property
     def decided_until(self) -> int:

@@ -29,6 +29,7 @@ class WindowDrops:
         eased_seconds: How much of that room these would have left, all together.
         pressure: What state asked of queries that tolerate gaps.
         elsewhere: By `Query.definition_id` of queries for rows, event times of which nobody needs any who is fed.
+        stale: By `Query.asked_definition_id`, event times whose rows were skipped as too old; see `stale_times`.
     """
 
     queries: Mapping[str, QueryDrops]
@@ -40,16 +41,19 @@ class WindowDrops:
     eased_seconds: float = 0.0
     pressure: Pressure = Pressure.NONE
     elsewhere: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    stale: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
     @property
     def missing(self) -> frozenset[int]:
         """`Query.definition_id` of queries that miss windows which may be open."""
-        return frozenset(part_of(name)[0] for name, one in self.queries.items() if one.dropped)
+        dropping = frozenset(part_of(name)[0] for name, one in self.queries.items() if one.dropped)
+        return dropping | self.stale.keys()
 
     @property
     def last_start(self) -> int | None:
         """When the last dropped window starts, microseconds; None: none is dropped."""
-        return max((start for one in self.queries.values() if (start := one.last_start) is not None), default=None)
+        starts = [start for one in self.queries.values() if (start := one.last_start) is not None]
+        return max([*starts, *[intervals[-1][1] - 1 for intervals in self.stale.values()]], default=None)
 
     @property
     def all_back(self) -> WindowDrops:
@@ -66,10 +70,13 @@ class WindowDrops:
         """Read what JSON kept of `to_document`."""
         queries = {name: _query_drops(entry) for name, entry in document["queries"].items()}
         pressure = Pressure(document.get("pressure", Pressure.NONE))
-        elsewhere = {
-            int(definition): tuple((start, end) for start, end in entry)
-            for definition, entry in document.get("elsewhere", {}).items()
-        }
+        elsewhere, stale = (
+            {
+                int(definition): tuple((start, end) for start, end in entry)
+                for definition, entry in document.get(name, {}).items()
+            }
+            for name in ("elsewhere", "stale")
+        )
         return cls(
             queries=queries,
             pressed=document["pressed"],
@@ -80,6 +87,7 @@ class WindowDrops:
             eased_seconds=document.get("eased_seconds", 0.0),
             pressure=pressure,
             elsewhere=elsewhere,
+            stale=stale,
         )
 
 

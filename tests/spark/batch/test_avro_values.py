@@ -70,7 +70,7 @@ def values(registry: tuple[str, list[int]]) -> tuple[list[bytes | None], dict[by
     return [*whole[:20], *broken, *whole[20:]], broken
 
 
-def packets(registry: tuple[str, list[int]]) -> ss.Stream:
+def packets(registry: tuple[str, list[int]]) -> ss.Rows:
     parse = ss.parse_avro("value", registry=registry[0])
     return ss.stream("fares", ss.kafka("fares", "host:9092"), time="ts", parse=parse)
 
@@ -85,7 +85,7 @@ def test_each_value_is_a_row_or_tells_why_it_is_none(
     spark: SparkSession, registry: tuple[str, list[int]], values: tuple[list[bytes | None], dict[bytes | None, str]]
 ) -> None:
     rows, broken = values
-    read = sampled_rows(frame(spark, rows), packets(registry), Admission()).orderBy("offset")
+    read = sampled_rows(frame(spark, rows), packets(registry).stream, Admission()).orderBy("offset")
     got = read.select("ts", "host", "price", "tip", UNREADABLE, F.unbase64(TEXT).alias("bytes")).toArrow().to_pylist()
     expected = iter(fares())
     for value, row in zip(rows, got, strict=True):

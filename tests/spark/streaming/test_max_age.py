@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
-from streamshed.network.model.stream import Stream
 from streamshed.spark.run import Run
 from tests.spark.event_times import EPOCH_MICROSECONDS, at
 from tests.spark.files import write_parquet
@@ -52,7 +52,7 @@ def _write(path: Path, name: str, first: int, last: int) -> None:
         write_parquet(path / name / f"{start:04}.parquet", pa.table(columns))
 
 
-def _stream(path: Path, name: str) -> Stream:
+def _stream(path: Path, name: str) -> Rows:
     schema = "ts timestamp, half bigint, k bigint"
     return stream(name, folder(path / name, "parquet", schema=schema, max_files_per_micro_batch=7), time="ts")
 

@@ -96,18 +96,18 @@ def test_the_registry_has_the_schema_of_the_topic(url: str, who: dict[str, str])
         ),
         parse_avro("value", WIDER, registry=url, subject="packets-value", options=who),
     )
-    assert packets.parse == said.parse == latest
+    assert packets.stream.parse == said.parse == latest
     other = stream(
         "packets", source(), time="ts", parse=parse_avro("value", registry=url, subject="other", options=who)
     )
-    assert other.parse == parse_avro("value", PACKET, registry=url, subject="other", options=who)
+    assert other.stream.parse == parse_avro("value", PACKET, registry=url, subject="other", options=who)
 
 
 def test_a_schema_that_is_given_is_not_looked_up() -> None:
     parse = parse_avro("value", PACKET, registry="http://127.0.0.1:1")
     packets = stream("packets", source(), time="ts", parse=parse)
-    assert packets.parse is not None
-    assert (packets.parse.subject, packets.parse.schema) == ("packets-value", COLUMNS)
+    assert packets.stream.parse is not None
+    assert (packets.stream.parse.subject, packets.stream.parse.schema) == ("packets-value", COLUMNS)
 
 
 def test_what_is_written_is_read_as_the_same(url: str, who: dict[str, str]) -> None:

@@ -129,7 +129,9 @@ def test_rows_that_are_too_old_are_for_nobody_but_windows_of_so_many_rows() -> N
     seen = rows.filter("value > 3").query("seen")
     last = rows.window("5 rows").by("value").agg(n="count(*)").query("last")
     stale = {query.definition_id: ((3 * SECOND, 40 * SECOND),) for query in (counts, seen)}
-    alone, beside = (stream_work(rows, network(*asked).queries) for asked in ((counts, seen), (counts, seen, last)))
+    alone, beside = (
+        stream_work(rows.stream, network(*asked).queries) for asked in ((counts, seen), (counts, seen, last))
+    )
     told = retained_rows(alone.gating, [0] * intake_count(alone.gating), WindowDrops(queries={}, stale=stale))
     assert told is not None
     assert (told.base, told.step, told.rates) == (3 * SECOND, 37 * SECOND, (0.0,))

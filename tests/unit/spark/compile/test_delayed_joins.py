@@ -164,7 +164,7 @@ def test_plans_remember_as_long_as_results_may_come() -> None:
 
 
 @pytest.mark.parametrize("left", [CALLS, BUSY])
-def test_rows_of_a_side_are_too_old_that_are(left: Node) -> None:
+def test_rows_of_a_side_are_too_old_that_are(left: Rows) -> None:
     """Calls wait for 30 s, alerts for 5 s: results lack rows that are skipped for 30 s, and counts of 20 s before."""
     joined = _joined(left)
     asked = network(joined.window("7 s").agg(n="count(*)").query("all", mode="exact"), joined.query("rows"))

@@ -94,7 +94,8 @@ class AvroValues:
 
     def _record(self, value: bytes) -> Any:
         """A record as Arrow takes it; or why it cannot be read, which is a text."""
-        stream, schema = BytesIO(value), None
+        # Whoever reads into the byte behind it was to read more: what is skipped is not missed by fastavro.
+        stream, schema = BytesIO(value + b"\0"), None
         if self._registry is not None:
             if len(value) < FRAME_BYTES or value[0] != 0:
                 return NO_FRAME

@@ -111,5 +111,7 @@ def test_queries_answer_over_the_fields_of_records(
     for number, each in enumerate(fares()):
         if each["price"] is not None and each["price"] > 1:
             expected[EPOCH + timedelta(seconds=number // 30 * 30), each["host"]["name"]] += each.get("tip", 0.5)
-    got = {(row["window_start"], row["key"][0]): row["value"] for row in answers.toArrow().to_pylist()}
+    rows = answers.toArrow().to_pylist()
+    got = {(row["window_start"], row["key"][0]): row["value"] for row in rows if row["kind"] == "answer"}
     assert got == expected
+    assert sum(row["rows_used"] for row in rows if row["kind"] == "unreadable") == len(values[1])

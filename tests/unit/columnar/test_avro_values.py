@@ -153,6 +153,21 @@ def test_a_schema_that_means_something_else_or_is_none_sets_its_values_aside(
     assert read(wanted, value, registry=registry) == ([None], [OTHER_SCHEMA])
 
 
+@pytest.mark.parametrize("kind", ["string", "bytes", "double", "long", {"type": "array", "items": "string"}])
+def test_a_value_that_is_cut_off_in_a_field_that_nobody_reads_is_set_aside(
+    kind: Any, registered: Registered, registry: SchemaRegistry
+) -> None:
+    written = record(("size", "int"), ("gone", kind))
+    number = registered.register("gone", {"schema": json.dumps(written)})
+    gone = {"string": "abc", "bytes": b"abc", "double": 0.5, "long": 2**40}.get(str(kind), ["abc", "d"])
+    value = encoded(written, {"size": 7, "gone": gone}, number=number)
+    cut_off = [value[:end] for end in range(6, len(value))]
+    assert read(SIZE, value, *cut_off, registry=registry) == (
+        [{"size": 7}, *[None] * len(cut_off)],
+        [None, *[NO_AVRO] * len(cut_off)],
+    )
+
+
 def test_a_value_that_does_not_fit_is_set_aside(registered: Registered, registry: SchemaRegistry) -> None:
     text = record(("size", "string"))
     number = registered.register("text", {"schema": json.dumps(text)})

@@ -346,7 +346,8 @@ def _read(rows: DataFrame, parse: Parse) -> tuple[DataFrame, Column]:
     if parse.format is TextFormat.AVRO:
         read = rows.withColumns({"__read": avro_reader(parse)})
         reason = F.when(column.isNull(), F.lit(NO_TEXT)).when(corrupt.isNotNull(), corrupt)
-        return read.withColumns({TEXT: F.when(corrupt.isNotNull(), F.base64(column))}), reason
+        shown = F.when(corrupt.isNotNull(), F.base64(column))
+        return read.withColumns({TEXT: shown, UNREADABLE: reason}), F.col(UNREADABLE)
     read = rows.withColumns({TEXT: column.cast("string")}).withColumns({"__read": _reader(parse)})
     failed = F.col("__read").isNull() | corrupt.isNotNull()
     return read, F.when(F.col(TEXT).isNull(), F.lit(NO_TEXT)).when(failed, F.lit(NO_PARSE))

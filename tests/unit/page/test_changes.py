@@ -99,7 +99,7 @@ def test_a_change_is_explained_before_it_is_made(server: PageServer, recorded: R
 
 
 def test_under_load_others_pay_and_are_named(server: PageServer, recorded: Recorded) -> None:
-    recorded.add(40, offered_rows=60_000_000)
+    recorded.add(40, offered_rows=6_000_000)
     server.watched.look()
     told = from_page(server, "changes/explain", {"action": "add", "fragment": ADDED})[1]
     assert {payer["query"] for payer in told["payers"]} <= {"q0", "q1", "q2"}

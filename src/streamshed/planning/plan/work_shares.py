@@ -25,7 +25,8 @@ def plan_work_shares(network: QueryNetwork, statistics: Statistics, budget: Budg
     if nothing had to be caught up is kept whole, and takes less time than there is until the next. Beyond that, allowed
     falls as the excess grows, second by second, until it is the budget: just over the edge nearly everything is kept.
     Where U exceeds the budget it falls to 1.1·U, but not beyond the deadline; where U exceeds that, it falls to U:
-    all that may be given up is given up, as everything that is kept makes the next micro-batch later.
+    all that may be given up is given up, as everything that is kept makes the next micro-batch later. But up to a tenth
+    of U is kept: to give that up would save next to nothing.
 
     Args:
         network: Whose streams are shed.
@@ -68,7 +69,7 @@ def _protected(network: QueryNetwork, least: Mapping[str, float]) -> dict[str, t
 
 
 WORTH_SAVING = 0.1
-"""Work on rows that is less than this share of what nothing can save is not worth shedding, if all ends in time."""
+"""Work on rows that is less than this share of what nothing can save is not worth shedding."""
 
 REASONS = {
     Remedy.NONE: "within_budget",
@@ -105,6 +106,8 @@ def allowed_seconds(unshed_seconds: float, unsheddable_seconds: float, budget: B
         min(unsheddable_seconds / budget.headroom, budget.utmost_seconds),
         budget.undrained_seconds,
     )
+    if unsheddable_seconds > budget.utmost_seconds:
+        spared_seconds = max(spared_seconds, (1 + WORTH_SAVING) * unsheddable_seconds)
     if unshed_seconds <= spared_seconds:
         return max(budget.seconds, spared_seconds)
     least_seconds = budget.seconds

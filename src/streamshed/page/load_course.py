@@ -24,7 +24,7 @@ _SAME = 1 + 1e-9
 def load_scenario(
     known_run: KnownRun, present_rows_per_second: float, load_factor: float, policy: str | None = None
 ) -> Scenario:
-    """Return the scenario of a load that comes, lasts and goes, on the workers that there are.
+    """Return the scenario of a load that comes, lasts and goes, on the workers that the statistics are of.
 
     Args:
         known_run: The network and what is known of it. Costs are taken for true, and for measured.
@@ -47,7 +47,7 @@ def load_scenario(
         trigger_interval_seconds=interval,
         since_seconds=-math.inf,
     )
-    # Statistics are of all workers that there are, so these are as one that stays.
+    # As in the plan: those that the statistics are of are as one worker, and it stays.
     return Scenario(
         network=network.foundation,
         load=work.load,

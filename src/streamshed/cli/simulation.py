@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from streamshed.cli.run_overrides import overridden
@@ -20,13 +20,9 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.run_settings import RunSettings
 from streamshed.network.words.wording import seconds_text
 from streamshed.simulator.cluster import ClusterSettings
-from streamshed.simulator.costs import TrueCosts
 from streamshed.simulator.engine import EngineSettings
-from streamshed.simulator.network_costs import network_costs, prior_of
-from streamshed.simulator.network_joins import UsualJoin, network_joins, usual_joins
-from streamshed.simulator.profiles import LoadCurve, scaled
+from streamshed.simulator.network_work import NetworkWork, network_work
 from streamshed.simulator.scenario import Scenario, run_scenario
-from streamshed.simulator.virtual_joins import VirtualJoins
 from streamshed.statistics.network_statistics import NetworkStatistics
 from streamshed.traces.errors import InvalidLoadProfileError
 
@@ -112,34 +108,47 @@ def simulated(
     seconds = _seconds_with_peak(load, request.duration)
     network, run = document.network.foundation, _run(document.run, request)
     interval, elastic = run.trigger_seconds, run.elastic or ElasticSettings()
-    times = _times_known(statistics, network, request, load)
-    rates = {stream.name: times * statistics.stream(stream.name).rows_per_second for stream in network.streams}
-    costs = network_costs(network, statistics, trigger_interval_seconds=interval, noise_deviation=request.noise)
-    usual = usual_joins(network, statistics, costs, times=times, interval_seconds=interval)
-    control = _control_settings(run, request, statistics, costs, read_share=_unsheddable_share(costs, rates, usual))
-    joins = network_joins(network, statistics, costs, factors=load.factors, times=times)
-    fitting = _initial(costs, joins, rates, load, seconds, control, elastic)
+    work = _work(network, statistics, request, load, interval)
+    control = _control_settings(run, request, statistics, work)
+    fitting = _initial(work, load, seconds, control, elastic)
     scenario = Scenario(
         network=network,
-        load=_profiles(rates, load),
+        load=work.load,
         seconds=seconds,
-        costs=costs,
+        costs=work.costs,
         control=control,
         elastic=elastic,
         cluster=_cluster_settings(elastic, request, running=request.initial or fitting),
         controller=elastic.controller,
         engine=EngineSettings(trigger_interval_seconds=interval, outages=request.outages, seed=request.seed),
-        joins=joins,
+        joins=work.joins,
     )
     return SimulatedNetwork(
         course=run_scenario(scenario, progress=progress),
         load=load.name,
-        rows_per_second=sum(rates.values()),
+        rows_per_second=sum(work.usual_rows_per_second.values()),
         controller=elastic.controller,
         elastic=elastic,
         initial_workers=scenario.cluster.running,
         costs_are_guessed=request.costs_are_guessed,
-        joins=usual,
+        joins=work.usual_joins,
+    )
+
+
+def _work(
+    network: QueryNetwork,
+    statistics: NetworkStatistics,
+    request: SimulationRequest,
+    load: SimulatedLoad,
+    interval_seconds: float,
+) -> NetworkWork:
+    return network_work(
+        network,
+        statistics,
+        factors=load.factors,
+        times=_times_known(statistics, network, request, load),
+        trigger_interval_seconds=interval_seconds,
+        noise_deviation=request.noise,
     )
 
 
@@ -157,19 +166,9 @@ def _seconds_with_peak(load: SimulatedLoad, duration: int | None) -> float:
 
 
 def _control_settings(
-    run: RunSettings,
-    request: SimulationRequest,
-    statistics: NetworkStatistics,
-    costs: TrueCosts,
-    *,
-    read_share: float | None,
+    run: RunSettings, request: SimulationRequest, statistics: NetworkStatistics, work: NetworkWork
 ) -> ControlSettings:
-    prior = prior_of(
-        costs,
-        wrong_by=request.wrong_by,
-        is_measured=request.is_measured and request.wrong_by == 1,
-        read_share=read_share,
-    )
+    prior = work.prior(wrong_by=request.wrong_by, is_measured=request.is_measured and request.wrong_by == 1)
     return ControlSettings.of(run, advisory=not request.shed, unscalable="keep", prior=prior, statistics=statistics)
 
 
@@ -226,36 +225,15 @@ def _times_known(
     return target_rows_per_second / total
 
 
-def _unsheddable_share(costs: TrueCosts, rates: Mapping[str, float], joins: Sequence[UsualJoin]) -> float | None:
-    """The share that nothing can save of what rows and joins cost at 1×; None: there are no joins."""
-    if not joins:
-        return None
-    whole = sum(rate * costs.rows[name].whole_seconds for name, rate in rates.items())
-    sheddable = sum(rate * costs.rows[name].work_seconds for name, rate in rates.items())
-    whole += sum(join.full_seconds_per_second for join in joins)
-    sheddable += sum(join.sheddable_seconds_per_second for join in joins)
-    return 1 - sheddable / whole
-
-
-def _profiles(rates: Mapping[str, float], load: SimulatedLoad) -> dict[str, LoadCurve]:
-    return {name: scaled(load.factors, rate) for name, rate in rates.items()}
-
-
 def _initial(
-    costs: TrueCosts,
-    joins: VirtualJoins,
-    rates: Mapping[str, float],
-    load: SimulatedLoad,
-    seconds: float,
-    control: ControlSettings,
-    elastic: ElasticSettings,
+    work: NetworkWork, load: SimulatedLoad, seconds: float, control: ControlSettings, elastic: ElasticSettings
 ) -> int:
     """M for the mean load, within the limits."""
-    interval = control.trigger_interval_seconds
-    rows = {name: rate * interval * load.factors.rows_before(seconds) / seconds for name, rate in rates.items()}
-    whole = {name: round(count) for name, count in rows.items()}
+    interval, costs = control.trigger_interval_seconds, work.costs
+    factor = interval * load.factors.rows_before(seconds) / seconds
+    whole = {name: round(factor * rows) for name, rows in work.usual_rows_per_second.items()}
     micro_batches = seconds / interval
-    joining = sum(one.full for one in joins.full_seconds(seconds, micro_batches=micro_batches)) / micro_batches
+    joining = sum(one.full for one in work.joins.full_seconds(seconds, micro_batches=micro_batches)) / micro_batches
     return workers_to_deploy(
         shared_seconds=joining + costs.row_seconds(whole, dict.fromkeys(whole, 1.0), 0.0),
         fixed_seconds=costs.fixed_seconds,

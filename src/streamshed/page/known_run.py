@@ -51,7 +51,16 @@ class KnownRun:
     @property
     def latency_goal_seconds(self) -> float:
         """Within what time of their rows answers should come."""
-        return self._control.for_network(self.document.network).latency_goal_seconds
+        return self.control().for_network(self.document.network).latency_goal_seconds
+
+    @cached_property
+    def believed(self) -> NetworkStatistics:
+        """What is known, and a guess of all else; before rows have come, as many of each stream."""
+        foundation, statistics_of_run = self.document.network.foundation, self.statistics
+        if self.usual_rows_per_second <= 0:
+            streams = {name: replace(stream, rows_per_second=1.0) for name, stream in statistics_of_run.streams.items()}
+            statistics_of_run = replace(statistics_of_run, streams=streams)
+        return with_sides(foundation, believed_statistics(foundation, statistics_of_run), statistics_of_run)
 
     def plan(self, rows_per_second: float, policy: str | None = None) -> Explanation:
         """Plan for a load that lasts, as the run would.
@@ -69,6 +78,14 @@ class KnownRun:
             self._planners[policy] = self._planner(policy)
         return self._planners[policy].plan(rows_per_second)
 
+    def times_believed(self, rows_per_second: float) -> float:
+        """Return how many times as many rows that are as come by what is believed.
+
+        Args:
+            rows_per_second: Of all streams together.
+        """
+        return rows_per_second / self._rows_per_second(self.believed)
+
     def load(self, rows_per_second: float) -> NetworkLoad:
         """Return what the rows of a trigger interval take, node by node, nothing shed.
 
@@ -77,9 +94,9 @@ class KnownRun:
         """
         return network_load(
             self.document.network.foundation,
-            self._believed,
+            self.believed,
             trigger_interval_seconds=self.document.run.trigger_seconds,
-            load_factor=rows_per_second / self._rows_per_second(self._believed),
+            load_factor=self.times_believed(rows_per_second),
         )
 
     def passed_rows_per_second(self, rows_per_second: float) -> dict[str, float]:
@@ -88,13 +105,13 @@ class KnownRun:
         Args:
             rows_per_second: Of all streams together.
         """
-        factor = rows_per_second / self._rows_per_second(self._believed)
+        factor = self.times_believed(rows_per_second)
         passed: dict[str, float] = {}
         for node in self.document.network.foundation.row_nodes:
             if isinstance(node, Stream):
-                passed[node.address] = factor * self._believed.stream(node.name).rows_per_second
+                passed[node.address] = factor * self.believed.stream(node.name).rows_per_second
             else:
-                costs = self._believed.operators.get(node.address, OperatorStatistics())
+                costs = self.believed.operators.get(node.address, OperatorStatistics())
                 passed[node.address] = passed[node.path[-2].address] * costs.selectivity
         return passed
 
@@ -105,7 +122,7 @@ class KnownRun:
             plan: What `plan` returned.
         """
         elastic = _elastic(self.document.run)
-        fixed_seconds = self._believed.fixed_seconds
+        fixed_seconds = self.believed.fixed_seconds
         try:
             return workers_to_deploy(
                 shared_seconds=plan.unshed_seconds - fixed_seconds,
@@ -117,24 +134,25 @@ class KnownRun:
         except InvalidElasticityError:
             return None
 
-    @property
-    def _control(self) -> ControlSettings:
-        return ControlSettings.of(self.document.run, unscalable="keep")
+    def control(self, policy: str | None = None) -> ControlSettings:
+        """Return what is asked of the control loop.
+
+        Args:
+            policy: Another one than that of the run; None: that one.
+
+        Raises:
+            InvalidNetworkError: There is no such policy.
+        """
+        run = self.document.run
+        policy = policy or run.policy
+        fudge = run.fudge if policy == run.policy else 0.0
+        return ControlSettings.of(run, unscalable="keep", policy=policy, fudge=fudge)
 
     def _planner(self, policy: str) -> LoadPlanner:
-        return replace(load_planner(self.document.network, self._believed, self._control), policy=policy)
+        return load_planner(self.document.network, self.believed, self.control(policy))
 
     def _rows_per_second(self, statistics: NetworkStatistics) -> float:
         return sum(statistics.stream(stream.name).rows_per_second for stream in self.document.network.streams)
-
-    @cached_property
-    def _believed(self) -> NetworkStatistics:
-        """What is known, and a guess of all else; before rows have come, as many of each stream."""
-        foundation, statistics_of_run = self.document.network.foundation, self.statistics
-        if self.usual_rows_per_second <= 0:
-            streams = {name: replace(stream, rows_per_second=1.0) for name, stream in statistics_of_run.streams.items()}
-            statistics_of_run = replace(statistics_of_run, streams=streams)
-        return with_sides(foundation, believed_statistics(foundation, statistics_of_run), statistics_of_run)
 
 
 def _elastic(run: RunSettings) -> ElasticSettings:

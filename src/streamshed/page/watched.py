@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from streamshed.errors import InvalidStatisticsError, StreamshedError
 from streamshed.page.journal_tail import JournalTail
 from streamshed.page.known_run import KnownRun, KnownRunReader
+from streamshed.page.load_course import load_course, load_scenario
 from streamshed.page.moments import RecentMicroBatches
 from streamshed.page.node_past import PAST_SECONDS, node_past
 from streamshed.page.outlook import nodes, outlook
@@ -19,6 +21,9 @@ from streamshed.page.recent_answers import RecentAnswers
 from streamshed.spark.checkpoint.storage import Storage
 
 LOOK_EVERY_SECONDS = 1.0
+
+SIMULATED_FOR_SECONDS = 0.5
+"""For so long of the time of the wall a load is simulated, so that what if is answered within a second."""
 
 
 class WatchedCheckpoint:
@@ -100,11 +105,14 @@ class WatchedCheckpoint:
         return rows_per_second
 
     def what_if(self, load_factor: float, policy: str | None) -> dict[str, Any]:
-        """Plan for a multiple of the load of the last minute.
+        """Plan for a multiple of the load of the last minute, and simulate that it comes and goes.
 
         Args:
             load_factor: The multiple.
             policy: Another one than that of the run; None: that one.
+
+        Returns:
+            What `outlook` does, `present_rows_per_second`, and as `course` what `load_course` does.
 
         Raises:
             StreamshedError: There is no plan; the message says why.
@@ -112,10 +120,16 @@ class WatchedCheckpoint:
         known_run = self.known_run()
         present = self.rows_per_second(known_run)
         with self._planning:
-            return {
-                **outlook(known_run, known_run.plan(load_factor * present, policy)),
-                "present_rows_per_second": present,
-            }
+            plan = outlook(known_run, known_run.plan(load_factor * present, policy))
+            course = self._course(known_run, present, load_factor, policy)
+        return {**plan, "present_rows_per_second": present, "course": course}
+
+    def _course(
+        self, known_run: KnownRun, present_rows_per_second: float, load_factor: float, policy: str | None
+    ) -> dict[str, Any]:
+        until = time.monotonic() + SIMULATED_FOR_SECONDS
+        scenario = load_scenario(known_run, present_rows_per_second, load_factor, policy)
+        return load_course(scenario, has_time=lambda: time.monotonic() < until)
 
     def nodes(self) -> list[dict[str, Any]]:
         """Return the costs of all nodes at the load of the last minute; none where they are not known."""

@@ -45,7 +45,13 @@ class UsualJoin:
 
 
 def network_joins(
-    network: QueryNetwork, statistics: NetworkStatistics, costs: TrueCosts, *, factors: LoadCurve, times: float = 1.0
+    network: QueryNetwork,
+    statistics: NetworkStatistics,
+    costs: TrueCosts,
+    *,
+    factors: LoadCurve,
+    times: float = 1.0,
+    since_seconds: float = 0.0,
 ) -> VirtualJoins:
     """Return the joins of a network under a load.
 
@@ -55,11 +61,13 @@ def network_joins(
         costs: What all else truly costs.
         factors: The load, times that at 1×.
         times: Rows per second at 1× ÷ those that statistics tell.
+        since_seconds: Since when rows come, see `VirtualJoin`.
     """
     outlooks = join_outlooks(network, statistics)
     return VirtualJoins(
         joins=tuple(
-            _virtual_join(outlook, scaled(factors, times), statistics.join(outlook.join)) for outlook in outlooks
+            _virtual_join(outlook, scaled(factors, times), statistics.join(outlook.join), since_seconds)
+            for outlook in outlooks
         ),
         row_seconds={outlook.join: costs.rows[outlook.join].whole_seconds for outlook in outlooks},
         unit_seconds=usual_row_seconds(costs),
@@ -95,7 +103,9 @@ def _usual(join: VirtualJoin, interval_seconds: float) -> UsualJoin:
     )
 
 
-def _virtual_join(outlook: JoinOutlook, load: LoadCurve, statistics: JoinStatistics) -> VirtualJoin:
+def _virtual_join(
+    outlook: JoinOutlook, load: LoadCurve, statistics: JoinStatistics, since_seconds: float
+) -> VirtualJoin:
     speed = outlook.event_seconds_per_second
     return VirtualJoin(
         stream=outlook.join,
@@ -106,4 +116,5 @@ def _virtual_join(outlook: JoinOutlook, load: LoadCurve, statistics: JoinStatist
         basic_windows=outlook.left_basic_windows + outlook.right_basic_windows,
         is_sheddable=outlook.is_sheddable,
         statistics=statistics,
+        since_seconds=since_seconds,
     )

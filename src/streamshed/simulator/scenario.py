@@ -75,12 +75,23 @@ def _nobody_watches(_share: float) -> None:
     """Take progress that nobody wants to see."""
 
 
-def run_scenario(scenario: Scenario, *, progress: Callable[[float], None] = _nobody_watches) -> Course:
+def _there_is_time() -> bool:
+    """Never end before the scenario does."""
+    return True
+
+
+def run_scenario(
+    scenario: Scenario,
+    *,
+    progress: Callable[[float], None] = _nobody_watches,
+    has_time: Callable[[], bool] = _there_is_time,
+) -> Course:
     """Run a scenario with the control loop and the planners that real runs have.
 
     Args:
         scenario: What is simulated.
         progress: Told the share that is done, in [0, 1].
+        has_time: Asked after each micro-batch whether another may be simulated; where not, the course ends there.
     """
     cluster = VirtualCluster(scenario.cluster)
     loop = ElasticLoop(
@@ -104,7 +115,7 @@ def run_scenario(scenario: Scenario, *, progress: Callable[[float], None] = _nob
     for done in running:
         moments.append(_moment(scenario, done, loop.step(done.micro_batch_id), answers))
         progress(min(1.0, done.started_at_seconds / scenario.seconds))
-        if done.started_at_seconds + max(interval, done.processing_seconds) > scenario.seconds:
+        if done.started_at_seconds + max(interval, done.processing_seconds) > scenario.seconds or not has_time():
             break
     return Course(
         moments=moments,

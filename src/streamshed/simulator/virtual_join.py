@@ -48,7 +48,7 @@ class JoinSeconds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualJoin:
-    """A join under loads λ1(t) and λ2(t) of its sides, from time 0 on.
+    """A join under loads λ1(t) and λ2(t) of its sides.
 
     A left row of time t is compared with the right rows of [t − w2, t], a right one with the left rows of [t − w1, t],
     so from a to b there are ∫ λ1(t)·(Λ2(t) − Λ2(t − w2)) + λ2(t)·(Λ1(t) − Λ1(t − w1)) dt comparisons, Λ the rows until
@@ -63,15 +63,19 @@ class VirtualJoin:
         basic_windows: How many both windows have, n1 + n2; all are read in every micro-batch.
         is_sheddable: Whether it may be done in part.
         statistics: What its work takes.
+        since_seconds: Since when rows come, as at time 0 or at their first point; −∞: windows are full from time 0 on.
 
     Example:
-        >>> from streamshed.simulator.profiles import constant, scaled
+        >>> from dataclasses import replace
+        >>> from streamshed.simulator.profiles import constant
         >>> once = VirtualJoin(
         ...     stream="pairs", left=constant(10.0), right=constant(4.0), left_window_seconds=20.0,
         ...     right_window_seconds=5.0, basic_windows=27, is_sheddable=True, statistics=JoinStatistics(),
         ... )
         >>> [round(once.comparisons(60.0, until)) for until in (61.0, 62.0)]
         [1000, 2000]
+        >>> [round(replace(once, since_seconds=since).comparisons(0.0, 1.0)) for since in (0.0, -math.inf)]
+        [40, 1000]
     """
 
     stream: str
@@ -82,6 +86,7 @@ class VirtualJoin:
     basic_windows: int
     is_sheddable: bool
     statistics: JoinStatistics
+    since_seconds: float = 0.0
 
     def comparisons(self, since_seconds: float, until_seconds: float) -> float:
         """Return how many comparisons the full join makes for the rows that come between two times."""
@@ -100,7 +105,7 @@ class VirtualJoin:
             until_seconds: Until when, no earlier.
             micro_batches: In how many they are taken.
         """
-        rows = sum(_rows(side, since_seconds, until_seconds) for side in (self.left, self.right))
+        rows = sum(self._rows(side, since_seconds, until_seconds) for side in (self.left, self.right))
         each = self.statistics.overhead_seconds(rows=rows / micro_batches, basic_windows=self.basic_windows)
         return JoinSeconds(
             overhead=each * micro_batches,
@@ -108,8 +113,8 @@ class VirtualJoin:
         )
 
     def _comparisons_per_second(self, at: float) -> float:
-        waiting_left = _rows(self.left, at - self.left_window_seconds, at)
-        waiting_right = _rows(self.right, at - self.right_window_seconds, at)
+        waiting_left = self._rows(self.left, at - self.left_window_seconds, at)
+        waiting_right = self._rows(self.right, at - self.right_window_seconds, at)
         return self.left.load_at(at) * waiting_right + self.right.load_at(at) * waiting_left
 
     def _bends(self, since: float, until: float) -> list[float]:
@@ -122,7 +127,7 @@ class VirtualJoin:
                 bends.update(time + shift for time in profile.times[first:last])
         return sorted(time for time in bends if since < time < until)
 
-
-def _rows(profile: LoadCurve, since: float, until: float) -> float:
-    """Rows between two times; none come before time 0."""
-    return profile.rows_before(max(0.0, until)) - profile.rows_before(max(0.0, since))
+    def _rows(self, side: LoadCurve, since: float, until: float) -> float:
+        """Rows of a side between two times."""
+        first = self.since_seconds
+        return side.rows_before(max(first, until)) - side.rows_before(max(first, since))

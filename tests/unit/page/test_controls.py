@@ -155,6 +155,8 @@ def use_what_if(opened: Opened) -> None:
     summary = opened.control("#what-if summary")
     opened.page.keyboard.press("w")
     opened.says("#what-if [data-part=sentence]", "Nothing is shed.")
+    opened.says("#what-if [data-part=course]", "of a goal of 4 s; nothing is shed.")
+    expect(opened.page.locator("#what-if canvas:visible")).to_have_count(2)
     opened.control("#what-if [data-part=load]").fill("1.7")
     expect(opened.page.locator("#what-if [data-part=waiting]")).to_be_hidden()
     opened.says("#what-if [data-part=shown]", "50 ×")

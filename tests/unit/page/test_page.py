@@ -258,13 +258,14 @@ def test_a_browser_shows_it(server: PageServer, browser: Browser) -> None:
     page = tab.content()
     tab.close()
     assert "25 % of the work is done." in page
-    assert page.count("<canvas") == 5  # four of the run, one of the answers of q1
+    assert page.count("<canvas") == 7  # four of the run, one of the answers of q1, two of what if
     assert page.count('class="query"') == 3
     assert "Answers of q1" in page
     assert page.count("estimated: sampled") == 2
     assert "n 1,000 ± 60" in page
     assert "65,000 rows/s with the policy least_error" in page
     assert "Nothing is shed." in page
+    assert "If it came now for 40 s: delay reaches 2.4" in page
     assert "a row, " in page  # costs of nodes
     assert "▼ 25.0 %</text>" in page  # the sampler's share, on its arrow
     assert "&lt;b&gt;4.8 s&lt;/b&gt; of work" in page

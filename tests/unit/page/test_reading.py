@@ -253,6 +253,36 @@ def test_what_if_says_sentences_and_that_it_waits(page: Page, recorded: Recorded
         expect(page.locator("#what-if [data-part=waiting]")).to_be_hidden()
 
 
+def test_the_course_of_a_load_is_a_sentence_and_two_charts(page: Page, recorded: Recorded) -> None:
+    recorded.add(3)
+    changes: dict[str, Any] = {}
+    with shown(page, recorded):
+
+        def changed(route: Any) -> None:
+            plan = route.fetch().json()
+            route.fulfill(json=plan | {"course": plan["course"] | changes})
+
+        page.route("**/what-if.json*", changed)
+        page.keyboard.press("w")
+        sentence = page.locator("#what-if [data-part=course]")
+        expect(sentence).to_have_text("If it came now for 40 s: delay reaches 2.4 s of a goal of 4 s; nothing is shed.")
+        titles, legends = page.locator("#what-if .u-title"), page.locator("#what-if .u-value")
+        expect(titles).to_have_text(["Delay of answers if it came now, seconds", "Kept if it came now, percent"])
+        # Ten micro-batches after 40 s of load; a legend tells the latest.
+        expect(legends).to_have_text(["60", "2.401", "4", "60", "100"])
+        changes |= {"worst_delay_seconds": 9.5, "within_goal_from_seconds": 52.0, "whole_from_seconds": 16.0}
+        page.locator("#what-if [data-part=load]").fill("0.3")
+        expect(sentence).to_contain_text("delay reaches 9.5 s, the goal is 4 s, and it is within it again 6 s after it")
+        expect(sentence).to_contain_text("has gone; all is kept again 10 s after it came.")
+        changes |= {"within_goal_from_seconds": None, "whole_from_seconds": None}
+        changes |= {"is_complete": False, "end_seconds": 18.0}
+        page.locator("#what-if [data-part=load]").fill("0.6")
+        expect(sentence).to_have_text(
+            "If it came now, the first 12 s of 40 s, for more there was no time to simulate: delay reaches 9.5 s, the"
+            " goal is 4 s, and it is over it at the end; something is shed until the end."
+        )
+
+
 def test_nothing_runs_together(page: Page, recorded: Recorded) -> None:
     recorded.add(2)
     with shown(page, recorded):

@@ -40,6 +40,13 @@ def test_a_load_that_fits_is_carried_by_the_workers_there_are() -> None:
     assert [(query.query, query.whole_share) for query in course.queries] == [("count_packets", 1.0)]
 
 
+def test_a_course_ends_where_there_is_no_time_for_more() -> None:
+    whole, times = run_scenario(SCENARIO), iter([True, True, False])
+    begun = run_scenario(SCENARIO, has_time=lambda: next(times))
+    assert begun.moments == whole.moments[:3]
+    assert begun.end_seconds == begun.moments[-1].started_at_seconds + 5 < SCENARIO.seconds < whole.end_seconds
+
+
 def test_what_is_shed_is_told_and_where_workers_come_it_is_less() -> None:
     load = {"packets": steps([(0.0, ONE / 2), (200.0, 4 * ONE)])}
     kept, scaled = (run_scenario(replace(SCENARIO, load=load, controller=name)) for name in ("fixed", "predictive"))

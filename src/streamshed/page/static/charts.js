@@ -1,4 +1,4 @@
-// Charts over the time of the clock, by uPlot.
+// Charts that stand side by side over the same time, by uPlot: that of the clock, or that of a simulation.
 
 import { along, axes, fromZero, line, padding } from "./plots.js";
 
@@ -45,16 +45,16 @@ const PANELS = [
 ];
 
 export class Charts {
-  constructor(place) {
-    this.place = place;
+  constructor(place, panels = PANELS, { axis = "at", isTimed = true, height = 200 } = {}) {
+    Object.assign(this, { place, panels, axis, isTimed, height });
     this.plots = null;
     new ResizeObserver(() => this.resize()).observe(place);
   }
 
   show(figures, goal) {
-    this.plots ??= PANELS.map((panel) => this.plot(panel));
+    this.plots ??= this.panels.map((panel) => this.plot(panel));
     const times = figures.map((row) => row.started_at_seconds);
-    PANELS.forEach((panel, number) => {
+    this.panels.forEach((panel, number) => {
       const values = panel.series.map(([, , value]) => figures.map((row) => value(row, goal) ?? null));
       this.plots[number].setData([times, ...values]);
     });
@@ -71,7 +71,7 @@ export class Charts {
   }
 
   size(box) {
-    return { width: Math.max(box.clientWidth - 20, 200), height: 200 };
+    return { width: Math.max(box.clientWidth - 20, 200), height: this.height };
   }
 
   plot(panel) {
@@ -81,11 +81,11 @@ export class Charts {
     const options = {
       ...this.size(box),
       title: panel.title,
-      cursor: { sync: { key: "time" } },
-      scales: { y: fromZero },
+      cursor: { sync: { key: this.axis } },
+      scales: { x: { time: this.isTimed }, y: fromZero },
       padding,
-      axes: axes(),
-      series: [along("at"), ...panel.series.map(([label, name, , dash]) => line(label, name, { dash }))],
+      axes: axes(this.isTimed),
+      series: [along(this.axis, this.isTimed), ...panel.series.map(([label, name, , dash]) => line(label, name, { dash }))],
     };
     return new uPlot(options, [[], ...panel.series.map(() => [])], box);
   }

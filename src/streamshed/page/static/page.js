@@ -208,7 +208,7 @@ element("clock").addEventListener("change", (event) => {
   state.clock = event.target.value;
   drawSoon();
 });
-element("what-if").addEventListener("toggle", (event) => event.target.open && whatIf.askSoon());
+element("what-if").addEventListener("toggle", (event) => event.target.open && whatIf.opened());
 element("add").addEventListener("click", () => changes.open("add"));
 element("change-chosen").addEventListener("click", () => changes.open("change", queryNamed(answers.query.name)));
 element("remove-chosen").addEventListener("click", () => changes.open("remove", queryNamed(answers.query.name)));

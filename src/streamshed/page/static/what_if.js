@@ -1,5 +1,7 @@
-// What if more came, or another policy chose? The planner answers for what the checkpoint knows of costs.
+// What if more came, or another policy chose? The planner answers for a load that lasts, and the simulator for one
+// that comes and goes, by what the checkpoint knows of costs.
 
+import { Course } from "./course.js";
 import { ask, number, percent, seconds, tableOf } from "./texts.js";
 
 const SHOWN = 100;
@@ -14,8 +16,9 @@ export class WhatIf {
   constructor(section) {
     const part = (name) => section.querySelector(`[data-part="${name}"]`);
     this.parts = Object.fromEntries(
-      ["load", "shown", "policy", "waiting", "sentence", "tables"].map((name) => [name, part(name)]),
+      ["load", "shown", "policy", "waiting", "sentence", "tables", "course", "charts"].map((name) => [name, part(name)]),
     );
+    this.course = new Course(this.parts.course, this.parts.charts);
     this.waiting = null;
     this.asked = null;
     this.factor = 1;
@@ -32,10 +35,20 @@ export class WhatIf {
 
   set(load) {
     this.parts.load.value = Math.log10(load);
+    this.showLoad();
+  }
+
+  showLoad() {
+    this.parts.shown.textContent = `${loadOf(this.parts.load.value)} ×`;
+  }
+
+  // A link asks by itself: its question is not asked again.
+  opened() {
+    if (this.parts.waiting.hidden) this.askSoon();
   }
 
   askSoon() {
-    this.parts.shown.textContent = `${loadOf(this.parts.load.value)} ×`;
+    this.showLoad();
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => this.ask(), WAIT_MILLISECONDS);
   }
@@ -52,6 +65,7 @@ export class WhatIf {
       this.parts.waiting.hidden = true;
       this.parts.sentence.textContent = `No answer: ${error.message}`;
       this.parts.tables.replaceChildren();
+      this.course.forget();
     }
   }
 
@@ -61,6 +75,7 @@ export class WhatIf {
     this.parts.sentence.textContent = [this.load(plan), this.delay(plan), this.losses(shed), this.workers(plan)].join(
       " ",
     );
+    this.course.show(plan.course);
     const error = (query) => (query.is_joined_in_part ? "unknown" : percent(this.factor * query.expected_error));
     const dear = [...shed].sort((a, b) => b.expected_error - a.expected_error).slice(0, SHOWN);
     const queries = tableOf(

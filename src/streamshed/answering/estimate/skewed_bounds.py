@@ -39,8 +39,9 @@ def skewed_bounds(
                 largest = np.maximum(np.maximum(below, above), 0.0) * weight / partials.doubles("present_weighted")
         case _:
             origin = largest = np.full(len(partials), np.nan)
-    lower, upper = skewed_interval(estimated - origin, np.where(error > 0, error, np.nan), largest, confidence)
-    return lower + origin, upper + origin
+    with np.errstate(invalid="ignore"):
+        lower, upper = skewed_interval(estimated - origin, np.where(error > 0, error, np.nan), largest, confidence)
+        return lower + origin, upper + origin
 
 
 def skewed_interval(estimated: Doubles, error: Doubles, largest: Doubles, confidence: float) -> tuple[Doubles, Doubles]:

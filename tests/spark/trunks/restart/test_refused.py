@@ -75,7 +75,7 @@ class Refusal:
 
 
 def _events(outcome: Outcome, **changes: Any) -> Rows:
-    return replace(outcome.cast.inputs["events"].stream(outcome.cast.path), **changes)
+    return Rows(replace(outcome.cast.inputs["events"].stream(outcome.cast.path).stream, **changes))
 
 
 def _with_one_query(outcome: Outcome, **calls: str) -> QueryNetwork:

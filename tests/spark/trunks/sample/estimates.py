@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from scipy.stats import binom, t
+from scipy.stats import binom, gamma, t
 
 from streamshed.planning.tree.quantization import WHOLE
 from tests.spark.event_times import seconds_of
@@ -17,8 +17,11 @@ from tests.spark.trunks.drawn_rows import DrawnRows
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import CONFIDENCE
 
-ENOUGH = 50
+ENOUGH = 15
 """Effective rows with which a sum or an average does not warn of few."""
+
+MANY = 50
+"""Effective rows of which no single one of these values carries much."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,10 +81,10 @@ def check_answers(outcome: Outcome, rows: DrawnRows, query: str, asked: Asked) -
                 effective = effective_rows(row.aggregate or "", values, rates)
                 # Of so many rows of one value at one rate, rounding decides.
                 if not math.isclose(effective, ENOUGH, rel_tol=1e-9):
-                    flags.append((row.low, effective < ENOUGH))
-    # Where most samples of a query rest on few rows, none is trusted.
-    assert all(low for low, are_few in flags if are_few), query
-    if not any(are_few for _, are_few in flags):
+                    flags.append((row.low, effective))
+    # Where most samples of a query rest on few rows, none is trusted; nor is one of few that others may be missing in.
+    assert all(low for low, effective in flags if effective < ENOUGH), query
+    if all(effective >= MANY for _, effective in flags):
         assert not any(low for low, _ in flags), query
 
 
@@ -105,10 +108,33 @@ def check_answer(row: Found, values: np.ndarray, rates: np.ndarray, *, of_groups
     if aggregate == "n":
         _check_bounds_of_count(row, rates, of_groups=of_groups)
     else:
-        quantile = t_quantile(effective_rows(aggregate, values, rates))
-        assert row.upper == pytest.approx(value + quantile * error, rel=1e-6)
-        assert row.lower == pytest.approx(value - quantile * error, rel=1e-6)
+        assert (row.lower, row.upper) == pytest.approx(bounds(aggregate, values, rates), rel=1e-6)
     assert (row.confidence, row.reason, row.value_text) == (CONFIDENCE, "sampled", None)
+
+
+def bounds(aggregate: str, values: np.ndarray, rates: np.ndarray) -> tuple[float, float]:
+    """Of few rows Student's, of more the gamma bounds of values of one sign (Fay and Feuer 1997)."""
+    value, error = estimate(aggregate, values, rates)
+    effective = effective_rows(aggregate, values, rates)
+    least, greatest = float(values.min()), float(values.max())
+    if aggregate == "total":
+        origin = 0.0 if least >= 0 or greatest <= 0 else math.nan
+        step = max(-least, greatest) / rates.min()
+    else:
+        origin = least if greatest - value >= value - least else greatest
+        step = max(value - least, greatest - value) / rates.min() / (1 / rates).sum()
+    if effective < ENOUGH or math.isnan(origin):
+        half = t_quantile(effective) * error
+        return value - half, value + half
+    size = abs(value - origin)
+    near, far = (
+        gamma.ppf(share, mean * mean / variance, scale=variance / mean)
+        for share, mean, variance in (
+            ((1 - CONFIDENCE) / 2, size, error**2),
+            ((1 + CONFIDENCE) / 2, size + step, error**2 + step**2),
+        )
+    )
+    return (origin - far, origin - near) if value < origin else (origin + near, origin + far)
 
 
 def effective_rows(aggregate: str, values: np.ndarray, rates: np.ndarray) -> float:

@@ -6,7 +6,8 @@ own is refused, as Spark itself refuses most: nothing is read that might be anot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Self
@@ -92,7 +93,7 @@ class FileRows:
             (1, {'size': [52, 60], 'host': [None, None]})
         """
         metadata = pq.read_metadata(path)
-        encoded = [name for name, kind in types.items() if kind == pa.string() and _is_encoded(metadata, name)]
+        encoded = _encoded(metadata, [name for name, kind in types.items() if kind == pa.string()])
         file = pq.ParquetFile(
             path, metadata=metadata, read_dictionary=encoded or None, coerce_int96_timestamp_unit="us"
         )
@@ -176,18 +177,24 @@ class FileRows:
             raise SourceMismatchError(f'"{self._path}": its column "{name}" cannot be read: {error}') from error
 
 
-def _is_encoded(metadata: pq.FileMetaData, name: str) -> bool:
-    """Whether a file has numbers of entries in the place of texts, which would take four bytes each and more."""
-    lengths = {"rows": 0, "bytes": 0}
+def _encoded(metadata: pq.FileMetaData, names: Iterable[str]) -> list[str]:
+    """Columns of texts in whose place a file has numbers of entries, as the file spells them.
+
+    A text that it has as such takes four bytes and more.
+    """
+    wanted = {name.lower() for name in names}
+    sizes: dict[str, list[tuple[float, int]]] = {}
     for group in range(metadata.num_row_groups):
         row_group = metadata.row_group(group)
-        chunks = (row_group.column(index) for index in range(row_group.num_columns))
-        chunk = next((chunk for chunk in chunks if chunk.path_in_schema.lower() == name.lower()), None)
-        if chunk is None or not chunk.has_dictionary_page:
-            return False
-        lengths["rows"] += chunk.num_values
-        lengths["bytes"] += chunk.total_uncompressed_size
-    return lengths["bytes"] < _LENGTH_BYTES * lengths["rows"]
+        for chunk in (row_group.column(index) for index in range(row_group.num_columns)):
+            if chunk.path_in_schema.lower() in wanted:
+                taken = chunk.total_uncompressed_size if chunk.has_dictionary_page else math.inf
+                sizes.setdefault(chunk.path_in_schema, []).append((taken, chunk.num_values))
+    return [
+        name
+        for name, chunks in sizes.items()
+        if sum(size for size, _ in chunks) < _LENGTH_BYTES * sum(rows for _, rows in chunks)
+    ]
 
 
 def _cast(column: pa.Array, declared: pa.DataType) -> pa.Array:

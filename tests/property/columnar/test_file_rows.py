@@ -46,12 +46,12 @@ def test_a_stretch_is_read_whole(groups: list[int], start: int, length: int, mos
     st.booleans(),
 )
 def test_texts_are_the_same_however_a_file_has_them(groups: list[list[str | None]], is_encoded: bool) -> None:
-    written = pa.schema([("host", pa.string()), ("other", pa.string())])
+    written = pa.schema([("Host", pa.string()), ("other", pa.string())])
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, "0.parquet"))
-        with pq.ParquetWriter(path, written, use_dictionary=["host"] if is_encoded else False) as writer:
+        with pq.ParquetWriter(path, written, use_dictionary=["Host"] if is_encoded else False) as writer:
             for texts in groups:
-                writer.write_table(pa.table({"host": texts * 50, "other": texts * 50}, written))
+                writer.write_table(pa.table({"Host": texts * 50, "other": texts * 50}, written))
         file = FileRows.of(path, {"host": pa.string(), "other": pa.string()})
         parts = [part for run in file.runs(0, 10**6) for part in file.parts(run, ["host", "other"])]
     expected = [text for texts in groups for text in texts * 50]

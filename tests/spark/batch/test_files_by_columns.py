@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.columnar.column_types import TYPES
+from streamshed.columnar.dictionaries import plain
 from streamshed.columnar.file_rows import FileRows
 from streamshed.columnar.spark_hash import hash_of_row
 from streamshed.network.model.declared_stream import stream
@@ -237,7 +238,8 @@ def _check_read(spark: SparkSession, path: Path, kinds: Mapping[str, str], count
     [run] = file.runs(0, BLOCK_ROWS)
     [part] = file.parts(run, [name.upper() for name in kinds])
     assert part.rows == count
-    for name, column in part.columns.items():
+    for name, read in part.columns.items():
+        column = plain(read)
         assert column.type == expected.schema.field(name).type
         assert repr(column.to_pylist()) == repr(expected[name].to_pylist()), name
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from streamshed.network.model.dropping import may_drop
 from streamshed.network.model.lookup import Lookup
+from streamshed.network.model.operators import may_drop
 from streamshed.network.model.stream import Stream
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Test
 from streamshed.sharing.layers import inputs, mentioned

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from streamshed.network.model.dropping import last_drop, may_drop
 from streamshed.network.model.node import Node
-from streamshed.network.model.operators import Apply
+from streamshed.network.model.operators import Apply, last_drop, may_drop
 from streamshed.network.model.query import Query
 from streamshed.sharing.instructions import StreamProgram, Test
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from streamshed.network.model.dropping import last_drop, may_drop
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.node import Node
+from streamshed.network.model.operators import last_drop, may_drop
 from streamshed.statistics.network_statistics import OperatorStatistics
 
 _LEAST = 1e-9

@@ -210,15 +210,7 @@ class MicroBatchPlanner:
             sizes_known=len(ahead.upcoming) == len(self._facts.sources),
             backlog_rows=sum(left.values()),
             now_seconds=ahead.steady,
-            windows=upcoming_windows(
-                self._facts,
-                self._carrier,
-                ahead.upcoming,
-                ahead.opened,
-                ahead.last,
-                now_seconds=ahead.now,
-                rows_left=left,
-            ),
+            windows=upcoming_windows(self._facts, self._carrier, ahead, left),
             work_per_row=self._facts.of_those_asked(self._joins.work_per_row(ahead.rows)),
             needs=self._needs(ahead.steady),
         )

@@ -10,62 +10,47 @@ from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED
 from streamshed.spark.common.far_ahead import microseconds_of
 from streamshed.spark.domain_facts import DomainFacts
+from streamshed.spark.loop.ahead import Ahead
 from streamshed.spark.loop.carrier_clock import CarrierClock
-from streamshed.spark.plan.plan_row import PlanRow
 from streamshed.spark.source.event_times import event_times, joined_times
-from streamshed.spark.source.upcoming_rows import StreamRows
 from streamshed.spark.source.waiting_times import backlog_of
 
 
 def upcoming_windows(
-    facts: DomainFacts,
-    carrier: CarrierClock,
-    upcoming: Mapping[str, StreamRows],
-    opened: int,
-    last: PlanRow | None,
-    *,
-    now_seconds: float,
-    rows_left: Mapping[str, int],
+    facts: DomainFacts, carrier: CarrierClock, ahead: Ahead, rows_left: Mapping[str, int]
 ) -> UpcomingWindows:
     """Return what a plan is told of windows.
 
     Args:
         facts: What never changes.
         carrier: The clock of event times, set to the micro-batch.
-        upcoming: What its sources bring.
-        opened: The watermark that decides lateness in it, microseconds.
-        last: The plan of the one before; None: there was none.
-        now_seconds: The wall clock, seconds.
+        ahead: What is known of the micro-batch.
         rows_left: By stream, how many rows are known to wait for a later micro-batch.
     """
     since = {stream.name: carrier.interval_of(stream)["carrier_from"] for stream in facts.streams}
-    of_sources = _times_of_sources(facts, carrier, upcoming, opened, last, now_seconds=now_seconds, rows_left=rows_left)
+    of_sources = _times_of_sources(facts, carrier, ahead, rows_left)
     of_joins = {
         stream.name: joined_times(stream, of_sources, carried_since=since[stream.name])
         for stream in facts.streams
         if stream.joined is not None
     }
-    return UpcomingWindows(event_times=of_sources | of_joins, drops=NOTHING_DROPPED if last is None else last.drops)
+    return UpcomingWindows(
+        event_times=of_sources | of_joins, drops=NOTHING_DROPPED if ahead.last is None else ahead.last.drops
+    )
 
 
 def _times_of_sources(
-    facts: DomainFacts,
-    carrier: CarrierClock,
-    upcoming: Mapping[str, StreamRows],
-    opened: int,
-    last: PlanRow | None,
-    *,
-    now_seconds: float,
-    rows_left: Mapping[str, int],
+    facts: DomainFacts, carrier: CarrierClock, ahead: Ahead, rows_left: Mapping[str, int]
 ) -> dict[str, EventTimes]:
     """What is known of the rows that come from outside, by stream."""
-    now, before = microseconds_of(now_seconds), None if last is None else microseconds_of(last.decided_at_seconds)
+    last = ahead.last
+    now, before = microseconds_of(ahead.now), None if last is None else microseconds_of(last.decided_at_seconds)
     of_sources = {}
     for stream in facts.sources:
-        coming, latest = upcoming.get(stream.name), carrier.latest_event.get(stream.name)
+        coming, latest = ahead.upcoming.get(stream.name), carrier.latest_event.get(stream.name)
         times = event_times(
             None if coming is None else coming.events,
-            opened=opened,
+            opened=ahead.opened,
             carried_since=carrier.interval_of(stream)["carrier_from"],
             latest=latest,
             latest_before=None if last is None else last.latest_event.get(stream.name),

@@ -11,7 +11,16 @@ from pyspark.sql import SparkSession
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
-from streamshed.spark.cluster.session import LOCAL_CHECKPOINT_SETTINGS, QUERY_SETTINGS, settings_for_queries
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.cluster.session import (
+    LOCAL_CHECKPOINT_SETTINGS,
+    MEMORY_LIMIT,
+    QUERY_SETTINGS,
+    SAFETY_SETTINGS,
+    settings_for_queries,
+    state_settings,
+)
+from streamshed.spark.windows.manifest import read_manifest
 from tests.spark.files import timed_values, write_parquet
 from tests.spark.harness import QUICK, Collected, wait_for_micro_batch
 
@@ -21,11 +30,20 @@ SOURCES = 8
 """So many that Spark has not made them all by the time that it was told to start."""
 
 
-def test_a_session_has_its_own_settings_back(spark: SparkSession) -> None:
-    before = {name: spark.conf.get(name, None) for name in QUERY_SETTINGS}
-    with settings_for_queries(spark, 2, local_checkpoint=True):
-        assert {name: spark.conf.get(name) for name in QUERY_SETTINGS} == dict(QUERY_SETTINGS)
-    assert {name: spark.conf.get(name, None) for name in QUERY_SETTINGS} == before
+def test_a_session_has_its_own_settings_back(spark: SparkSession, tmp_path: Path) -> None:
+    names = [*QUERY_SETTINGS, *SAFETY_SETTINGS]
+    before = {name: spark.conf.get(name, None) for name in names}
+    with settings_for_queries(spark, 2, Storage.at(str(tmp_path))):
+        assert {name: spark.conf.get(name) for name in names} == {**QUERY_SETTINGS, **SAFETY_SETTINGS}
+    assert {name: spark.conf.get(name, None) for name in names} == before
+
+
+def test_a_session_may_choose_its_own_limits(spark: SparkSession, tmp_path: Path) -> None:
+    session, (name, value) = spark.newSession(), (MEMORY_LIMIT, "64")
+    session.conf.set(name, value)
+    with settings_for_queries(session, 2, Storage.at(str(tmp_path))):
+        assert state_settings(session)["rocksdb.maxMemoryUsageMB"] == value
+    assert session.conf.get(name) == value
 
 
 def test_logs_of_sources_are_written_without_processes(spark: SparkSession, tmp_path: Path) -> None:
@@ -39,9 +57,12 @@ def test_logs_of_sources_are_written_without_processes(spark: SparkSession, tmp_
     with queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **QUICK) as run:
         wait_for_micro_batch(run, 0)
         (query,) = spark.streams.active
+        manifest = read_manifest(Storage.at(str(tmp_path / "checkpoint" / "time")))
         managers = _managers_of_logs(query)
     assert len(managers) == SOURCES
     assert set(managers) == set(LOCAL_CHECKPOINT_SETTINGS.values())
+    assert manifest is not None
+    assert manifest.state_settings.items() >= {"checkpointFormatVersion": "2", "rowChecksum.enabled": "true"}.items()
 
 
 def _managers_of_logs(query: Any) -> list[str]:

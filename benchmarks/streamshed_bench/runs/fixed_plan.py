@@ -73,7 +73,7 @@ def start_fixed(
     _check(network, sampling, dropping)
     use_this_python(spark)
     partitions = min(spark.sparkContext.defaultParallelism, os.cpu_count() or 1)
-    with settings_for_queries(spark, partitions, local_checkpoint=Storage.reached(checkpoint).is_local):
+    with settings_for_queries(spark, partitions, Storage.reached(checkpoint)):
         summaries = new_summaries(spark)
         compiled = _compiled(network, spark, sampling, dropping)
         drops = NOTHING_KNOWN if dropping is None else KnownDrops(None, dropping.drops, dropping.place.value)

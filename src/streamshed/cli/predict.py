@@ -18,7 +18,7 @@ from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD
     type=click.Choice(PREDICTION_METHODS),
     default=DEFAULT_PREDICTION_METHOD,
     show_default=True,
-    help="`local`: a line between the two answers next to a gap; `linear`: one through several nearby.",
+    help="`linear`: a line between the two answers next to a gap; `local`: a line or curve through several nearby.",
 )
 @click.option("--out", help="The Parquet file to write.  [default: the latest forty windows of each query are printed]")
 @click.option(

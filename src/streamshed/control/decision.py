@@ -138,9 +138,12 @@ class Decision:
     @property
     def shedding(self) -> bool:
         """Whether any query loses rows or windows."""
-        return any(code != WHOLE for code in self.query_codes.values()) or any(
-            share < 1 for share in self.kept_shares.values()
-        )
+        return self.sheds_windows_or_backlog or any(code != WHOLE for code in self.query_codes.values())
+
+    @property
+    def sheds_windows_or_backlog(self) -> bool:
+        """Whether windows are dropped, or rows skipped that are too old."""
+        return self.skipped_rows > 0 or any(share < 1 for share in self.kept_shares.values())
 
     @property
     def skipped_rows(self) -> int:

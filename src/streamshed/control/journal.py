@@ -46,8 +46,10 @@ class JournalEntry:
         outcome, decision = self.outcome, self.decision
         effective = {} if decision is None else decision.effective_sampling_rates
         least_rate = min((*outcome.sampling_rates.values(), *effective.values()), default=1.0)
+        least_share = min(outcome.shares_done.values(), default=1.0)
         offered = sum(outcome.offered_rows.values())
         plan = None if decision is None else decision.plan
+        is_shedding = min(least_rate, least_share) < 1 or (decision is not None and decision.sheds_windows_or_backlog)
         return {
             "micro_batch_id": outcome.micro_batch_id,
             "started_at_seconds": outcome.started_at_seconds,
@@ -57,9 +59,9 @@ class JournalEntry:
             "missed_goals": "" if decision is None else " ".join(decision.missed_goals),
             "remedy": None if plan is None else plan.remedy.value,
             "advisory": None if decision is None else decision.advisory,
-            "shedding": least_rate < 1,
+            "shedding": is_shedding,
             "sampling_rate": least_rate,
-            "work_share": min(outcome.shares_done.values(), default=1.0),
+            "work_share": least_share,
             "offered_rows": offered,
             "admitted_rows": sum(outcome.admitted_rows.values()),
             "expected_offered_rows": None if decision is None else sum(decision.offered_rows.values()),

@@ -95,11 +95,6 @@ def _of_queries_now(values: Callable[[DomainSoFar], Mapping[str, float]]) -> Cal
     return samples
 
 
-def _is_shedding(domain: DomainSoFar) -> float:
-    status = domain.latest
-    return float(status.is_shedding or any(share < 1 for share in status.kept_shares.values()))
-
-
 def _answers(now: RunNow) -> Samples:
     for name, query in now.history.queries.items():
         yield (name, "exact"), query.exact_answers
@@ -238,7 +233,7 @@ METRICS = (
         _GAUGE,
         _CLOCK,
         "1 while rows, windows or results of joins are shed, else 0.",
-        _of_domains(_is_shedding),
+        _of_domains(lambda domain: float(domain.latest.is_shedding)),
     ),
     Metric(
         "streamshed_backlog_rows",

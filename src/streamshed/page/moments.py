@@ -105,15 +105,15 @@ def headline(row: Row, latency_goal_seconds: float | None = None) -> dict[str, s
     """
     delay = row["delay_seconds"]
     dropping = sum(share < 1 for share in (row.get("kept_shares") or {}).values())
-    is_shedding = bool(row.get("shedding")) or dropping > 0
     goal = 2 * row["trigger_interval_seconds"] if latency_goal_seconds is None else latency_goal_seconds
     is_late = delay > goal
     timely = f"answers come {delay:.3g} s after their rows, {'but' if is_late else 'and'} the goal is {goal:g} s."
     budget = row.get("budget_seconds") or 0.0
     load = row.get("unshed_seconds", 0.0) / budget if budget > 0 else 0.0
     loaded = f"The load is {load:.2g} {'times' if load >= 1 else 'of'} what fits"
-    shed = [f"{100 * row.get('work_share', 1.0):.3g} % of the work is done"] if row.get("shedding") else []
+    work_share = row.get("work_share", 1.0)
+    shed = [f"{100 * work_share:.3g} % of the work is done"] if work_share < 1 else []
     if dropping:
         shed.append(f"windows of {dropping} quer{'y' if dropping == 1 else 'ies'} are dropped")
     sentence = f"{'Late' if is_late else 'In time'}: {timely} {loaded}{': ' if shed else ''}{', and '.join(shed)}."
-    return {"state": "late" if is_late else "shedding" if is_shedding else "good", "sentence": sentence}
+    return {"state": "late" if is_late else "shedding" if row.get("shedding") else "good", "sentence": sentence}

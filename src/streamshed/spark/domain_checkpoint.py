@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pyspark.sql.streaming.query import StreamingQuery
@@ -93,12 +94,13 @@ class DomainCheckpoint:
                 f" streamshed checkpoint repartition CHECKPOINT --partitions {partitions}"
             )
 
-    def begin(self, draft: DomainDraft, places: SourcePlaces) -> None:
+    def begin(self, draft: DomainDraft, places: SourcePlaces, state_settings: Mapping[str, str]) -> None:
         """Write down what begins, and discard what an interrupted micro-batch has left.
 
         Args:
             draft: What is to run.
             places: Whose rows Spark's sources bring; offsets of an earlier run are taken for theirs.
+            state_settings: How Spark is to keep state.
 
         Raises:
             IncompatibleCheckpointError: The sources of the earlier run lay elsewhere.
@@ -108,7 +110,7 @@ class DomainCheckpoint:
                 f'the network reads the sources of the clock "{draft.domain.clock}" in another order than the'
                 f" checkpoint was made with: {NEW_CHECKPOINT}"
             )
-        self.manifest = replace(self.manifest, places=places)
+        self.manifest = replace(self.manifest, places=places, state_settings=state_settings)
         self.write_manifest()
         forget_stop(self.folder)
         discard_unfinished_state(self.spark_folder)

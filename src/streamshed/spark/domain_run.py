@@ -26,6 +26,7 @@ from streamshed.spark.checkpoint.source_places import source_places
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE
 from streamshed.spark.cluster.domain_scaling import DomainScaling
 from streamshed.spark.cluster.input_cut import InputCut, WindowPieces
+from streamshed.spark.cluster.session import state_settings
 from streamshed.spark.cluster.stage_watch import StageWatch
 from streamshed.spark.compile.compiled_network import readings
 from streamshed.spark.domain_checkpoint import DomainCheckpoint
@@ -234,7 +235,8 @@ class DomainRun:
             by_group = frozenset(name for name, work in self._works.items() if work.cohort_keys)
             self._window_pieces = WindowPieces(self._input_cut, self._tasks, by_group)
         answers = self._frame.answers
-        self._checkpoint.begin(self.draft, source_places(answers, self.draft.sources))
+        places = source_places(answers, self.draft.sources)
+        self._checkpoint.begin(self.draft, places, state_settings(self._spark))
         self._planner.places = self.manifest.places
         self._writer = MicroBatchWriter(
             self._sink,

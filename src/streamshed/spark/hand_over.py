@@ -127,7 +127,8 @@ class DomainStarter:
 
     def begin(self, prepared: DomainRun) -> None:
         """Start the streaming query of a time domain."""
-        with settings_for_queries(self.spark, prepared.manifest.partitions, local_checkpoint=self.checkpoint.is_local):
+        folder = self.checkpoint.below(f"{prepared.domain.clock}/spark")
+        with settings_for_queries(self.spark, prepared.manifest.partitions, folder):
             self.server.serve(prepared.client, prepared.planner.plan)
             prepared.start()
             await_sources(prepared.query)

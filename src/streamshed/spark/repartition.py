@@ -85,7 +85,7 @@ def _move_state(spark: SparkSession, location: str, clock: ClockPartitions, part
     # With the first look at a session's streams comes the endpoint that readers of state ask for.
     _ = spark.streams
     try:
-        with settings_for_queries(spark, partitions, local_checkpoint=clock.folder.is_local):
+        with settings_for_queries(spark, partitions, clock.spark):
             tool.repartition(location, partitions)
     except Exception as error:
         if not is_failure_of_spark(error):

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.sources import folder
+from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.cluster.session import settings_for_queries
 from streamshed.spark.common.internal_names import BY_LEVEL, PASSES, PLAN, SAMPLING_RATE
 from streamshed_bench.inputs.networks import PacketSource, packet_network, typed_packets
@@ -66,7 +67,7 @@ def test_generated_methods_can_be_compiled_and_what_a_row_passes_is_computed_onc
 
 
 @pytest.mark.parametrize("count", [1, 7, 20])
-def test_generated_methods_of_nested_chains_can_be_compiled(spark: SparkSession, count: int) -> None:
+def test_generated_methods_of_nested_chains_can_be_compiled(spark: SparkSession, tmp_path: Path, count: int) -> None:
     """What answers say to those above them grows with these, and is no one method."""
     source = folder("/nowhere", "parquet", schema="ts timestamp, host string, v bigint")
     packets = stream("packets", source, time="ts", identity="none")
@@ -76,7 +77,7 @@ def test_generated_methods_of_nested_chains_can_be_compiled(spark: SparkSession,
         above = below.agg(a=f"sum(v + {number})", b="avg(v)").window(f"{number + 2} seconds").by("host")
         queries.append(above.agg(c="max(a)", d="avg(b)").query(f"chain_{number}"))
     rows = spark.createDataFrame([(at(0), "a", 1)], "ts timestamp, host string, v bigint")
-    with settings_for_queries(spark, 1, local_checkpoint=True):
+    with settings_for_queries(spark, 1, Storage.at(str(tmp_path))):
         answers = network(*queries).answers(spark, {"packets": rows})
         largest = list(_largest_methods(spark, answers._jdf.queryExecution().executedPlan()))  # noqa: SLF001
     assert len(largest) >= 4, "the way of a row, slices, windows, answers of answers"

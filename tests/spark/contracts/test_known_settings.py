@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from streamshed.spark.cluster.session import SAFETY_SETTINGS
 from tests.unit.documentation import ROOT
 
 _ROCKSDB = "spark.sql.streaming.stateStore.rocksdb."
-_PAGES = ("secure", "bound-memory", "restart")
+_PAGES = ("secure", "bound-memory")
 _SETTING = re.compile(r"\bspark(?:\.[a-zA-Z]+){1,}[a-zA-Z]\b(?!\.md)")
 
 
@@ -42,6 +43,10 @@ def test_settings_that_a_page_advises_are_known_to_spark(java: Any, page: str) -
     named = settings_of(page)
     assert named
     assert [name for name in sorted(named) if not knows(java, name)] == []
+
+
+def test_those_that_keep_state_safe_are_known_to_spark(java: Any) -> None:
+    assert [name for name in SAFETY_SETTINGS if not knows(java, name)] == []
 
 
 def test_others_are_not(java: Any) -> None:

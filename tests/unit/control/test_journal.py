@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from streamshed.control.journal import JournalEntry
@@ -25,6 +27,16 @@ def test_an_entry_compares_what_was_expected_with_what_came() -> None:
     assert row["admitted_rows"] == pytest.approx(4_000_000 * float(row["sampling_rate"] or 0))
     assert row["utilization"] == pytest.approx(float(row["processing_seconds"] or 0) / 2.0)
     assert (row["shedding"], row["remedy"], row["advisory"], row["clamps"]) == (True, "shed", False, "")
+
+
+def test_who_loses_only_windows_or_old_rows_sheds() -> None:
+    calm = entry(advisory=True)
+    assert calm.decision is not None
+    of_windows = replace(calm.decision, kept_shares={"q": 0.5})
+    of_old_rows = replace(calm.decision, fresh_shares={"packets": 0.9})
+    for decision in (of_windows, of_old_rows):
+        row = replace(calm, decision=decision).to_row()
+        assert (row["shedding"], row["sampling_rate"]) == (True, 1)
 
 
 def test_advice_shows_beside_what_applied() -> None:

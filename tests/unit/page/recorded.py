@@ -47,7 +47,7 @@ def row(number: int, asked: QueryNetwork, *, share: float = 1.0, **other: Any) -
         if share == 1
         else "<b>4.8 s</b> of work for 1.6 s",
         "missed_goals": "",
-        "shedding": share < 1,
+        "shedding": share < 1 or any(kept < 1 for kept in other.get("kept_shares", {}).values()),
         "offered_rows": 1000 if share == 1 else 5000,
         "admitted_rows": 1000,
         "work_share": share,

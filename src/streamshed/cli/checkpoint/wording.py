@@ -23,6 +23,8 @@ def contents_lines(contents: ClockContents) -> Iterator[str]:
     yield _line("query", f"{contents.query_id or 'none yet'} (query_id of answers)")
     kept_by = f"{contents.provider}, files of version {contents.provider_format or '?'}"
     yield _line("state", f"{rounded_byte_size(contents.state_bytes)} in {len(contents.operators)} stages, {kept_by}")
+    if settings := {} if contents.manifest is None else contents.manifest.state_settings:
+        yield _line("", ", ".join(f"{name} {value}" for name, value in settings.items() if name != "providerClass"))
     for operator in contents.operators:
         stores = f"{operator.partitions} partitions, {', '.join(operator.stores)}, schema {operator.schema_version}"
         yield _line("", f"{operator.number} {operator.name}: {rounded_byte_size(operator.size_bytes)}, {stores}")

@@ -52,7 +52,7 @@ PREDICTIONS = Section(
             is_path=True,
         ),
         "method": choice(
-            "`local`: a line between the answers next to a gap; `linear`: one through several nearby.",
+            "`linear`: a line between the two answers next to a gap; `local`: a line or curve through several nearby.",
             list(PREDICTION_METHODS),
             default=DEFAULT_PREDICTION_METHOD,
         ),

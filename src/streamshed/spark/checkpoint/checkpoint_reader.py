@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from streamshed.spark.checkpoint.partition_offsets import PartitionOffsets, partition_offsets, rows_by_partition
@@ -92,6 +92,27 @@ def next_watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int
     """Return the watermark after a micro-batch that has finished, 0 for one that has not."""
     text = checkpoint.read_text(f"commits/{micro_batch_id}")
     return 0 if text is None else int(_header(text).get("nextBatchWatermarkMs", 0))
+
+
+def checkpoint_format(checkpoint: Storage) -> str:
+    """Return the format of Spark's checkpoint, "1" or "2"; empty: no micro-batch has finished.
+
+    Spark cannot go on in another one.
+    """
+    last = last_committed(checkpoint)
+    text = None if last is None else checkpoint.read_text(f"commits/{last}")
+    return "" if text is None else text.partition("\n")[0].removeprefix("v")
+
+
+def state_ids(checkpoint: Storage, micro_batch_id: int) -> Mapping[str, Sequence[Sequence[str]]]:
+    """Return the ids of the files in which a finished micro-batch left state, by stage and partition; none in format 1.
+
+    Args:
+        checkpoint: Spark's.
+        micro_batch_id: Which.
+    """
+    text = checkpoint.read_text(f"commits/{micro_batch_id}")
+    return {} if text is None else dict(_header(text).get("stateUniqueIds", {}))
 
 
 def files_of(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[int, tuple[str, ...]]:

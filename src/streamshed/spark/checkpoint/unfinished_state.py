@@ -11,7 +11,7 @@ from pathlib import Path
 from streamshed.spark.checkpoint.checkpoint_reader import last_committed
 from streamshed.spark.checkpoint.storage import Storage
 
-_VERSIONED = re.compile(r"\.?(?P<version>\d+)(_[^.]*)?\.(changelog|zip|delta|snapshot)(\.crc)?")
+_VERSIONED = re.compile(r"\.?(?P<version>\d+)\.(changelog|zip|delta|snapshot)(\.crc)?")
 
 
 def discard_unfinished_state(checkpoint: Storage) -> None:
@@ -19,10 +19,8 @@ def discard_unfinished_state(checkpoint: Storage) -> None:
 
     On a local disk Spark's quick file manager (`LOCAL_CHECKPOINT_SETTINGS`) would keep to a file that is there already,
     and say nothing. State would stay what the first run had made of it, which is another thing where rows are drawn.
-
-    A task that fails and is run again within a micro-batch meets what its first attempt has written, too, and needs
-    nothing: seeds are planned with the micro-batch, so that it draws what it drew, and writes what is there already.
-    It does not if a function of the user's draws by itself, or if rows come in another order, as out of a shuffle.
+    This concerns checkpoints of format 1, which this release continues but does not begin: in format 2, each attempt of
+    a task writes files of its own, and the commit of a micro-batch says which of them count.
 
     Args:
         checkpoint: Spark's, of a query that does not run.

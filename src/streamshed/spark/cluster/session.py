@@ -20,17 +20,26 @@ from streamshed.errors import ClusterUnavailableError, InvalidNetworkError, Java
 from streamshed.network.model.sources import NO_CONNECT
 from streamshed.network.words.given import is_of_connect
 from streamshed.network.words.passwords import is_secret
+from streamshed.spark.checkpoint.checkpoint_reader import checkpoint_format
 from streamshed.spark.checkpoint.source_logs import COMPACT_INTERVAL
+from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.cluster.cluster_master import require_master
 from streamshed.spark.common.failures import innermost_cause, is_failure_of_spark
 
 OLDEST_JAVA = 17
 
+_STATE = "spark.sql.streaming.stateStore."
+CHECKPOINT_FORMAT = f"{_STATE}checkpointFormatVersion"
+"""How a checkpoint tells which files hold its state: 2 by an id of each, 1 by the number of the micro-batch."""
+
+MEMORY_LIMIT = f"{_STATE}rocksdb.maxMemoryUsageMB"
+"""What all state of a process may take of memory outside of Java."""
+
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 QUERY_SETTINGS: Mapping[str, str] = {
-    "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    f"{_STATE}providerClass": _ROCKSDB,
+    f"{_STATE}rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.multipleWatermarkPolicy": "min",
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
     "spark.sql.codegen.hugeMethodLimit": "8000",
@@ -40,6 +49,15 @@ QUERY_SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.fileSource.log.compactInterval": str(COMPACT_INTERVAL),
 }
 """What a network's streaming query runs with; Spark copies a session's settings when a query starts."""
+
+SAFETY_SETTINGS: Mapping[str, str] = {
+    # A micro-batch that runs again writes files of its own: it never reads what its last run left.
+    CHECKPOINT_FORMAT: "2",
+    f"{_STATE}rowChecksum.enabled": "true",
+    f"{_STATE}rocksdb.boundedMemoryUsage": "true",
+    MEMORY_LIMIT: "500",
+}
+"""What Spark leaves off and a network's query runs with, unless the session has a value of its own."""
 
 LOCAL_CHECKPOINT_SETTINGS: Mapping[str, str] = {
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
@@ -235,17 +253,30 @@ def require_settings(session: SparkSession) -> None:
         raise InvalidNetworkError(*problems)
 
 
+def state_settings(session: SparkSession) -> dict[str, str]:
+    """Return how a query keeps state that is started now: provider, formats and limits, by Spark's names.
+
+    Args:
+        session: The session, within `settings_for_queries`.
+    """
+    names = [name for name in (*QUERY_SETTINGS, *SAFETY_SETTINGS) if name.startswith(_STATE)]
+    return {name.removeprefix(_STATE): str(session.conf.get(name)) for name in names}
+
+
 @contextlib.contextmanager
-def settings_for_queries(session: SparkSession, partitions: int, *, local_checkpoint: bool) -> Iterator[None]:
+def settings_for_queries(session: SparkSession, partitions: int, checkpoint: Storage) -> Iterator[None]:
     """Set what a network's query is to run with, and put the session's own settings back.
 
     Args:
         session: The session.
         partitions: State partitions of each stateful stage; a checkpoint keeps those it began with.
-        local_checkpoint: Whether the checkpoint is on a local disk.
+        checkpoint: Spark's, of the query. It keeps the format it began with.
     """
-    wanted = {**QUERY_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}
-    if local_checkpoint:
+    wanted = {name: value for name, value in SAFETY_SETTINGS.items() if session.conf.get(name, None) is None}
+    wanted |= {**QUERY_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}
+    if begun_in := checkpoint_format(checkpoint):
+        wanted[CHECKPOINT_FORMAT] = begun_in
+    if checkpoint.is_local:
         wanted |= LOCAL_CHECKPOINT_SETTINGS
     before = {name: session.conf.get(name, None) for name in wanted}
     for name, value in wanted.items():

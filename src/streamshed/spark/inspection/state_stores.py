@@ -8,19 +8,20 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from io import BytesIO
 from typing import Any
 
 import pyarrow as pa
 
-from streamshed.spark.checkpoint.checkpoint_reader import last_committed, partitions_of_micro_batch
+from streamshed.spark.checkpoint.checkpoint_reader import last_committed, partitions_of_micro_batch, state_ids
 from streamshed.spark.checkpoint.storage import Storage
 
 _DEFAULT_STORE = "default"
-_WHOLE = re.compile(r"(\d+)(?:_[^.]*)?\.(?:zip|snapshot)")
-_CHANGE = re.compile(r"(\d+)(?:_[^.]*)?\.(?:changelog|delta)")
+_WHOLE = re.compile(r"(\d+)(?:_([^.]*))?\.(?:zip|snapshot)")
+_CHANGE = re.compile(r"(\d+)(?:_([^.]*))?\.(?:changelog|delta)")
 _TABLES = "SSTs"
 _STAYS = "a checkpoint with joins or windows of so many rows has to lie where it was made; was it moved?"
 
@@ -109,6 +110,7 @@ def missing_state(spark: Storage, finished: int) -> Iterator[tuple[str, str]]:
     Yields:
         The folder, relative to Spark's, and what it lacks.
     """
+    ids_after = cache(partial(state_ids, spark))
     for operator in state_operators(spark):
         for path in filter(_is_gone, operator.schema_files):
             yield f"state/{operator.number}", f'Spark looks for its schema at "{path}", which is gone: {_STAYS}'
@@ -116,7 +118,8 @@ def missing_state(spark: Storage, finished: int) -> Iterator[tuple[str, str]]:
             for store in operator.stores:
                 place = f"state/{operator.number}/{partition}"
                 place += "" if store == _DEFAULT_STORE else f"/{store}"
-                for lack in _lacks(spark.below(place), finished + 1):
+                ids = _Ids(ids_after, operator.number, partition)
+                for lack in _lacks(spark.below(place), finished + 1, ids):
                     yield place, lack
 
 
@@ -128,10 +131,24 @@ def _is_gone(path: str) -> bool:
         return False
 
 
-def _lacks(store: Storage, version: int) -> Iterator[str]:
+@dataclass(frozen=True)
+class _Ids:
+    """Which files of a partition count, where commits say so by ids."""
+
+    after: Callable[[int], Mapping[str, Sequence[Sequence[str]]]]
+    operator: int
+    partition: int
+
+    def count(self, match: re.Match[str]) -> bool:
+        """Whether a file is of the attempt of its micro-batch that was committed, as far as the commit tells."""
+        by_partition = self.after(int(match[1]) - 1).get(str(self.operator), ())
+        return self.partition >= len(by_partition) or match[2] in by_partition[self.partition]
+
+
+def _lacks(store: Storage, version: int, ids: _Ids) -> Iterator[str]:
     names = store.names()
-    whole = {int(match[1]): match[0] for name in names if (match := _WHOLE.fullmatch(name))}
-    changes = {int(match[1]) for name in names if (match := _CHANGE.fullmatch(name))}
+    whole = {int(match[1]): match[0] for name in names if (match := _WHOLE.fullmatch(name)) and ids.count(match)}
+    changes = {int(match[1]) for name in names if (match := _CHANGE.fullmatch(name)) and ids.count(match)}
     base = max((number for number in whole if number <= version), default=0)
     missing = [number for number in range(base + 1, version + 1) if number not in changes]
     if missing:

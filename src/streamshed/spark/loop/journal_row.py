@@ -24,6 +24,7 @@ def journal_row(
     errors = [q.relative_error for q in status.queries.values() if q.relative_error is not None]
     return {
         **row,
+        "shedding": status.is_shedding,
         "clock": status.clock,
         "watermark_seconds": status.watermark_seconds,
         "delay_seconds": status.delay_seconds,

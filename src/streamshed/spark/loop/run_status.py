@@ -173,9 +173,9 @@ class RunStatus(ShownInBrief):
 
     @property
     def is_shedding(self) -> bool:
-        """Whether the latest micro-batch lost rows, or results of joins."""
-        of_joins = (join.work_share for join in self.joins.values())
-        of_memory = any(join.released_rows or join.missed_results for join in self.joins.values())
-        return of_memory or any(
-            share < 1 for share in (*self.sampling_rates.values(), *self.effective_sampling_rates.values(), *of_joins)
-        )
+        """Whether rows, results of joins or windows were shed in the latest micro-batch."""
+        joins = self.joins.values()
+        of_queries = (*self.effective_sampling_rates.values(), *self.kept_shares.values())
+        shares = (*self.sampling_rates.values(), *of_queries, *(join.work_share for join in joins))
+        of_memory = any(join.released_rows or join.missed_results for join in joins)
+        return of_memory or self.skipped_rows > 0 or any(share < 1 for share in shares)

@@ -76,6 +76,7 @@ class Manifest:
         seen_until: Per stream, an event time that no row is later than that was read before the last start.
         places: Of Spark's sources, to which it ties offsets.
         written_by: The releases of streamshed and PySpark that started last; empty: of a checkpoint that does not say.
+        state_settings: How Spark has kept state since: provider, formats and limits; empty: likewise.
     """
 
     streams: tuple[tuple[str, str], ...]
@@ -90,6 +91,7 @@ class Manifest:
     seen_until: Mapping[str, int] = field(default_factory=dict)
     places: SourcePlaces = field(default_factory=SourcePlaces)
     written_by: Mapping[str, str] = field(default_factory=releases)
+    state_settings: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Write the manifest as JSON."""
@@ -97,6 +99,7 @@ class Manifest:
             {
                 "version": VERSION,
                 "written_by": dict(self.written_by),
+                "state_settings": dict(self.state_settings),
                 "streams": self.streams,
                 "max_depth": self.max_depth,
                 "joins": self.joins,
@@ -135,6 +138,7 @@ class Manifest:
                 streams=tuple(map(tuple, document["sources"]["streams"])), lines=tuple(document["sources"]["lines"])
             ),
             written_by=document["written_by"],
+            state_settings=document["state_settings"],
         )
 
 

@@ -13,7 +13,7 @@ from streamshed.version import __version__
 Document = Mapping[str, Any]
 """A manifest as JSON has it."""
 
-VERSION = 9
+VERSION = 10
 """The one that is written."""
 
 
@@ -22,7 +22,12 @@ def _with_releases(document: Document) -> Document:
     return {"states": {}, **document, "written_by": {}}
 
 
-MIGRATIONS: Mapping[int, Callable[[Document], Document]] = {8: _with_releases}
+def _with_state_settings(document: Document) -> Document:
+    """Version 10 says how Spark keeps state; of earlier ones Spark's own files say most of it."""
+    return {**document, "state_settings": {}}
+
+
+MIGRATIONS: Mapping[int, Callable[[Document], Document]] = {8: _with_releases, 9: _with_state_settings}
 """By version, what makes a manifest of it one of the next version. Versions below the first are of no release."""
 
 
@@ -41,12 +46,12 @@ def migrated(document: Document) -> Document:
         IncompatibleCheckpointError: It has a version that this release cannot read.
 
     Example:
-        >>> migrated({"version": 8, "partitions": 2})
-        {'states': {}, 'version': 9, 'partitions': 2, 'written_by': {}}
-        >>> migrated({"version": 10})
+        >>> migrated({"version": 9, "partitions": 2})
+        {'version': 10, 'partitions': 2, 'state_settings': {}}
+        >>> migrated({"version": 11})
         Traceback (most recent call last):
-        streamshed.errors.IncompatibleCheckpointError: the checkpoint has format 10, this release reads 8 to 9: start it
-        with the release that wrote it, or start with a new checkpoint folder
+        streamshed.errors.IncompatibleCheckpointError: the checkpoint has format 11, this release reads 8 to 10: start
+        it with the release that wrote it, or start with a new checkpoint folder
     """
     version: Any = document.get("version")
     while version in MIGRATIONS:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from streamshed.spark.inspection.contents import Files, contents_of
 from streamshed.spark.windows.manifest import Manifest, read_manifest
 from streamshed.spark.windows.manifest_versions import MIGRATIONS, VERSION, releases
 from tests.unit.cli.command_line import streamshed
-from tests.unit.spark.inspection.checkpoints import BEGUN, CLOCK, FINISHED, unpacked_checkpoint
+from tests.unit.spark.inspection.checkpoints import BEGUN, CLOCK, FINISHED, stopped_checkpoint, unpacked_checkpoint
 
 
 @pytest.fixture
@@ -22,15 +24,24 @@ def checkpoint(tmp_path: Path) -> Path:
     return unpacked_checkpoint(tmp_path)
 
 
-def test_a_manifest_of_the_version_before_is_read_and_written_as_the_present_one(checkpoint: Path) -> None:
-    folder = Storage.reached(str(checkpoint / CLOCK))
-    assert json.loads(folder.read_sealed("manifest.json") or "")["version"] == VERSION - 1
+@pytest.mark.parametrize(("version", "unpack"), [(8, unpacked_checkpoint), (9, stopped_checkpoint)])
+def test_the_manifest_of_each_version_before_is_read(
+    version: int, unpack: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    folder = Storage.reached(str(unpack(tmp_path) / CLOCK))
+    assert json.loads(folder.read_sealed("manifest.json") or "")["version"] == version
     manifest = read_manifest(folder)
     assert manifest is not None
-    assert (manifest.streams, manifest.partitions, len(manifest.classes)) == ((("packets", "folder"),), 1, 2)
-    assert manifest.written_by == {}
-    assert json.loads(manifest.to_json())["version"] == VERSION
+    assert (manifest.streams, manifest.state_settings) == ((("packets", "folder"),), {})
     assert Manifest.from_json(manifest.to_json()) == manifest
+
+
+def test_the_manifest_of_an_older_version_is_written_as_the_present_one(checkpoint: Path) -> None:
+    folder = Storage.reached(str(checkpoint / CLOCK))
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    assert (manifest.partitions, len(manifest.classes), manifest.written_by) == (1, 2, {})
+    assert json.loads(manifest.to_json())["version"] == VERSION
 
 
 def test_a_new_manifest_says_which_releases_wrote_it(checkpoint: Path) -> None:
@@ -78,7 +89,20 @@ def test_the_command_shows_it(checkpoint: Path) -> None:
     )
     shown = json.loads(streamshed("checkpoint", "show", str(checkpoint), "--json").output)
     (clock,) = shown["clocks"]
+    assert clock["manifest"]["state_settings"] == {}
     assert (clock["manifest"]["version"], clock["manifest"]["classes"], clock["finished"]) == (VERSION, 2, FINISHED)
+
+
+def test_the_command_shows_how_state_is_kept(checkpoint: Path) -> None:
+    folder = Storage.reached(str(checkpoint / CLOCK))
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    settings = {"providerClass": "a.b.C", "rowChecksum.enabled": "true", "rocksdb.maxMemoryUsageMB": "500"}
+    folder.write_sealed("manifest.json", replace(manifest, state_settings=settings).to_json())
+    assert (
+        "rowChecksum.enabled true, rocksdb.maxMemoryUsageMB 500\n"
+        in streamshed("checkpoint", "show", str(checkpoint)).output
+    )
 
 
 def test_a_damaged_manifest_is_shown_all_the_same(checkpoint: Path) -> None:

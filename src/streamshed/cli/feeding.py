@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from streamshed.cli.terminal.progress import progress_of
+from streamshed.cli.terminal.progress_bar import progress_of
 from streamshed.network.words.wording import count_text, seconds_text
-from streamshed.traces.feed import Feeder, FeedReport
-from streamshed.traces.manifest import StagedFeed
+from streamshed.traces.feeder import Feeder, FeedReport
+from streamshed.traces.staged_feed import StagedFeed
 
 
 def feed_with_progress(

@@ -15,8 +15,8 @@ from streamshed.cli.terminal.parameters import DURATION, POSITIVE_NUMBER
 
 if TYPE_CHECKING:
     from streamshed.cli.replay_plan import ReplayPlan
-    from streamshed.traces.feed import FeedReport
-    from streamshed.traces.manifest import StagedFeed
+    from streamshed.traces.feeder import FeedReport
+    from streamshed.traces.staged_feed import StagedFeed
 
 
 @click.command(short_help="Feed a trace into a folder at a chosen speed or load.")

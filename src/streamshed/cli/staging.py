@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from streamshed.cli.terminal.progress import ShowProgress, progress_of
+from streamshed.cli.terminal.progress_bar import ShowProgress, progress_of
 from streamshed.network.words.wording import count_text
 from streamshed.traces.load_profile import LoadProfile, constant_load
-from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.stage import StagingOptions, StagingProgress, discard, stage
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import Trace
 
 _SECOND = 1_000_000

@@ -13,7 +13,7 @@ from streamshed.network.model.relation import Relation
 from streamshed.network.model.sources import FileFormat
 from streamshed.network.words.footer import parquet_columns
 from streamshed.sharing.instructions import Match
-from streamshed.sharing.network_work import StreamWork, stream_work
+from streamshed.sharing.stream_work import StreamWork, stream_work
 
 _USUAL = Dialect(ansi=True, time_zone="UTC")
 

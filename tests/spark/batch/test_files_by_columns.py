@@ -36,7 +36,7 @@ from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.plan.plan_columns import Plan
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.spark.source.source_frame import folder_frame
-from streamshed.spark.windows.compiled import CompiledStream, compile_stream
+from streamshed.spark.windows.compiled_stream import CompiledStream, compile_stream
 from tests.spark.sessions import interpreting
 
 START = datetime(2024, 1, 1, tzinfo=UTC)

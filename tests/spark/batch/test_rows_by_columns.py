@@ -25,7 +25,7 @@ from streamshed.network.terms.parsing import parse_json
 from streamshed.spark import answers
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.source.source_frame import folder_frame
-from streamshed.spark.windows.compiled import CompiledStream, compile_stream
+from streamshed.spark.windows.compiled_stream import CompiledStream, compile_stream
 from tests.spark.sessions import interpreting
 
 SCHEMA = "host string, port int, size bigint, cost double, ok boolean, at timestamp"

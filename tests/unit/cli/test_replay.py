@@ -11,8 +11,8 @@ from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import SinkUnavailableError
 from streamshed.traces.folders import staging_folder_of
 from streamshed.traces.load_profile import parse_load_profile
-from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.stage import StagingOptions
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import trace_of
 from tests.unit.cli.command_line import streamshed
 

@@ -10,7 +10,7 @@ from streamshed.network.model.sources import rate
 from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.sharing.counted_rows import Role, role_of, value_slot
 from streamshed.sharing.gating import NEVER, Gates, gates
-from streamshed.sharing.network_work import StreamWork, stream_work
+from streamshed.sharing.stream_work import StreamWork, stream_work
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.spark.plan.share_codes import share_codes
 

@@ -15,10 +15,10 @@ from streamshed.cli.demo.answers import Pair, errors_by_query, paired
 from streamshed.cli.demo.burst import BurstRun, run_burst
 from streamshed.cli.demo.calibration import FilePlacer, calibrate
 from streamshed.cli.demo.capacity import Capacity
-from streamshed.cli.demo.comparison import CollectedAnswers, exact_values
 from streamshed.cli.demo.deadline import Deadline
+from streamshed.cli.demo.demo_packets import DemoPackets, make_packets, stage_calibration, stage_load
+from streamshed.cli.demo.exact_answers import CollectedAnswers, exact_values
 from streamshed.cli.demo.load import BURST_FACTOR, CALM_SHARE, DemoLoad, comparison_seconds, load_for
-from streamshed.cli.demo.packets import DemoPackets, make_packets, stage_calibration, stage_load
 from streamshed.cli.demo.patience import calibration_seconds
 from streamshed.cli.demo.result import BurstTimes, all_window_errors, answer_figures, micro_batch_figures
 from streamshed.cli.demo.scratch import scratch
@@ -27,14 +27,14 @@ from streamshed.cli.demo.workload import MEANINGS, demo_network
 from streamshed.cli.spark_session import session
 from streamshed.cli.terminal.consoles import message_console, result_console, waiting
 from streamshed.cli.terminal.exit_code import ExitCode
-from streamshed.cli.terminal.progress import progress_of
+from streamshed.cli.terminal.progress_bar import progress_of
 from streamshed.dashboard.network_picture import write_network_picture
 from streamshed.dashboard.picture import write_picture
 from streamshed.dashboard.timeline import Span, Timeline, timeline_of_journal
 from streamshed.errors import MissingExtraError
 from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.network.words.wording import count_text, seconds_text
-from streamshed.page.picture import take_picture
+from streamshed.page.screenshot import take_picture
 from streamshed.page.serving import PageServer
 from streamshed.planning.explain.explanation import Explanation
 from streamshed.planning.explain.load_planner import explain_rates

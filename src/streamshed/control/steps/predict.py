@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from streamshed.control.deadline import allotted
+from streamshed.control.allotted_time import allotted
 from streamshed.control.decision import Upcoming
 from streamshed.control.settings import ControlSettings
 from streamshed.control.shared_time import Allotment, OwnTime

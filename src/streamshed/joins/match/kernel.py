@@ -9,7 +9,7 @@ import numpy as np
 
 from streamshed.joins.model.arrays import Ints
 from streamshed.joins.model.join_windows import LagInterval
-from streamshed.joins.model.rows import SideRows
+from streamshed.joins.model.side_rows import SideRows
 
 Pairs = tuple[Ints, Ints]
 """Places of the left rows and of the right rows that join, as many of either."""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.query import AnswerMode, Query
-from streamshed.network.model.selection import definition_of
+from streamshed.network.model.row_selection import definition_of
 from streamshed.network.terms.window import WindowSpecification
 
 

@@ -17,7 +17,7 @@ from streamshed.network.model.join_problems import (
     window_problems,
 )
 from streamshed.network.model.node import Node
-from streamshed.network.model.selection import definition_of
+from streamshed.network.model.row_selection import definition_of
 from streamshed.network.terms.join_condition import (
     CommonItems,
     EqualColumns,

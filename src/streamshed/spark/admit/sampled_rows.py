@@ -58,7 +58,7 @@ from streamshed.spark.common.internal_names import (
     UNREADABLE,
 )
 from streamshed.spark.plan.plan_columns import Plan, with_plan
-from streamshed.spark.source.file_rows import file_path
+from streamshed.spark.source.file_identity import file_path
 from streamshed.spark.source.partition_values import partition_values, with_folders
 from streamshed.spark.source.row_draws import told_apart, uniform
 

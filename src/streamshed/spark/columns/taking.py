@@ -10,9 +10,9 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
+from streamshed.columnar.column_kernel import ColumnKernel
 from streamshed.columnar.column_work import ColumnWork
 from streamshed.columnar.dictionaries import plain
-from streamshed.columnar.kernel import ColumnKernel
 from streamshed.columnar.key_index import KeyIndex
 from streamshed.columnar.untranslatable import Unsure
 from streamshed.columnar.valid_texts import are_valid

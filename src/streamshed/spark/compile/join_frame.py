@@ -27,12 +27,12 @@ from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import QueryNetwork, TimeDomain
 from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
-from streamshed.network.model.selection import stream_columns_used
+from streamshed.network.model.row_selection import stream_columns_used
 from streamshed.network.model.stream import Stream
 from streamshed.network.sql.expression import quoted
 from streamshed.planning.load.join_delay import delay_of_stream
-from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.resolution import resolve_stream
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
 from streamshed.spark.columns.summed_rows import SUMS_TYPE
 from streamshed.spark.common.collation import collation_problems

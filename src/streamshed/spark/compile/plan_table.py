@@ -15,8 +15,8 @@ from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.gating import Gating, gates
-from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.slice_grid import SliceGrid
+from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.retained_rows import RetainedRows, retained_rows
 from streamshed.spark.common.far_ahead import microseconds_of
 from streamshed.spark.common.internal_names import (

@@ -18,7 +18,7 @@ from streamshed.network.model.query import AnswerMode, Query
 from streamshed.network.model.stream import Stream
 from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
 from streamshed.network.terms.window import WindowSpecification
-from streamshed.sharing.network_work import stream_work
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.common.internal_names import EVENT_TIME, NEVER_IN_TIME, TIME

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from streamshed.network.model.identity import IdentityKind
 from streamshed.network.model.stream import Stream
 from streamshed.spark.common.internal_names import CHANCE, FILE_ROW
-from streamshed.spark.source.file_rows import file_path
+from streamshed.spark.source.file_identity import file_path
 
 UNIT = 2.0**-53
 

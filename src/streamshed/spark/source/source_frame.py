@@ -22,7 +22,7 @@ from streamshed.network.model.stream import Stream
 from streamshed.network.words.columns import format_schema
 from streamshed.spark.common.connector import AVRO, KAFKA
 from streamshed.spark.common.internal_names import CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
-from streamshed.spark.source.file_rows import NUMBERED, found_in_files, numbered
+from streamshed.spark.source.file_identity import NUMBERED, found_in_files, numbered
 from streamshed.spark.source.table_rows import table_rows
 
 

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.joins.choose.policies import JOIN_POLICIES
+from streamshed.joins.choose.join_policies import JOIN_POLICIES
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource

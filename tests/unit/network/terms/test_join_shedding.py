@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.joins.choose.policies import JOIN_POLICIES, SAMPLING
+from streamshed.joins.choose.join_policies import JOIN_POLICIES, SAMPLING
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.render import snapshot, to_text

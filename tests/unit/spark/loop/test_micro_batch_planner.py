@@ -18,7 +18,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.sources import folder, rate
 from streamshed.planning.tree.quantization import sampling_rate_of
 from streamshed.sharing.gating import Gating
-from streamshed.sharing.network_work import stream_work
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.loop.micro_batch_planner import MicroBatchPlanner

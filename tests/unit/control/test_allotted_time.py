@@ -1,6 +1,6 @@
 import pytest
 
-from streamshed.control.deadline import allotted
+from streamshed.control.allotted_time import allotted
 from streamshed.control.settings import ControlSettings
 
 SETTINGS = ControlSettings(trigger_interval_seconds=2.0, latency_seconds=4.0, headroom=0.8)

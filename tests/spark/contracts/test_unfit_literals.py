@@ -1,4 +1,4 @@
-"""Texts that `literals` refuses beside a column are those that Spark cannot take for a value of its type."""
+"""Texts that `unfit_literals` refuses beside a column are those that Spark cannot take for a value of its type."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from streamshed.network.sql.expression import parse_expression
-from streamshed.network.sql.literals import unfit_literals
+from streamshed.network.sql.unfit_literals import unfit_literals
 
 TEXTS = (
     "tcp",

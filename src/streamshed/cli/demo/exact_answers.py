@@ -14,7 +14,7 @@ from streamshed.cli.demo.exact_sql import EXACT_SQL, HOSTS_VIEW, ROWS_VIEW
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-    from streamshed.cli.terminal.progress import ShowProgress
+    from streamshed.cli.terminal.progress_bar import ShowProgress
 
 _BESIDE_AGGREGATES = ("start", "end", "key", "cohort")
 

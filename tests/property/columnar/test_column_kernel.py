@@ -12,9 +12,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.columnar.column_kernel import ColumnKernel
 from streamshed.columnar.column_work import column_work
 from streamshed.columnar.expressions.dialect import Dialect
-from streamshed.columnar.kernel import ColumnKernel
 from streamshed.columnar.key_index import KeyIndex
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
@@ -23,8 +23,8 @@ from streamshed.network.model.rows import Rows
 from streamshed.network.model.sources import folder
 from streamshed.network.terms.parsing import parse_json
 from streamshed.sharing.instructions import Match
-from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.probes import is_probe
+from streamshed.sharing.stream_work import stream_work
 
 Row = dict[str, Any]
 ROLES = {"a": "server", "b": "client", "": "server"}

@@ -18,7 +18,7 @@ from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.sharing.inlining import inlined_tests
 from streamshed.sharing.instructions import Call, Match
 from streamshed.sharing.large_values import sized_of_stream
-from streamshed.sharing.network_work import StreamWork, stream_work
+from streamshed.sharing.stream_work import StreamWork, stream_work
 from streamshed.spark.admit.passing import passes
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows

@@ -36,7 +36,7 @@ from streamshed.joins.choose.random_drop import random_drop
 from streamshed.joins.choose.rate_adaptation import rate_adaptation
 from streamshed.joins.choose.selection import CellWork, Selection
 from streamshed.joins.choose.time_correlation import time_correlation
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 
 SAMPLING = 0.1
 """γ: of the share r of the join that is done, the share that is spent on knowing what all cells yield."""

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from streamshed.cli.demo.answers import paired
-from streamshed.cli.demo.comparison import CollectedAnswers, exact_values
+from streamshed.cli.demo.exact_answers import CollectedAnswers, exact_values
 from streamshed.cli.demo.exact_sql import EXACT_SQL
 from streamshed.cli.demo.workload import demo_network
 from streamshed.traces.kafka_shape import KafkaShape

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.spark.common.internal_names import FILE_ROW
-from streamshed.spark.source.file_rows import NUMBERED, file_path, found_in_files, numbered
+from streamshed.spark.source.file_identity import NUMBERED, file_path, found_in_files, numbered
 
 ROWS = 5_000
 

@@ -9,11 +9,11 @@ from streamshed.cli.demo.load import DemoLoad
 from streamshed.cli.staging import StagingJob, stage_for_now, stage_with_progress
 from streamshed.traces.kafka_shape import KafkaShape
 from streamshed.traces.load_profile import constant_load
-from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.packet_headers import host_table
 from streamshed.traces.packets import PacketTraffic, generate_packets
 from streamshed.traces.repeat import Pacing
 from streamshed.traces.stage import StagingOptions
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import Trace, trace_of
 
 _TRACE_ROWS_PER_SECOND, _TRACE_SECONDS = 20_000, 20

@@ -1,4 +1,4 @@
-from streamshed.network.model.selection import selection, stream_columns_used
+from streamshed.network.model.row_selection import selection, stream_columns_used
 from tests.unit.network.examples import hosts, packets
 
 

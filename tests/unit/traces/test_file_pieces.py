@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from streamshed.network.model.sources import FileFormat
-from streamshed.traces.pieces import PIECES, cut, recorded_files
+from streamshed.traces.file_pieces import PIECES, cut, recorded_files
 
 
 def test_tables_keep_rows_order_and_types(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from streamshed.joins.choose.expected_comparisons import ExpectedComparisons
-from streamshed.joins.choose.policies import JOIN_POLICIES, JoinPolicy, join_policy_named, plan_within
+from streamshed.joins.choose.join_policies import JOIN_POLICIES, JoinPolicy, join_policy_named, plan_within
 from streamshed.joins.choose.selection import CellWork, Prices
 from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.windows.yields import Yields

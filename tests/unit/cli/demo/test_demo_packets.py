@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 from streamshed.cli import staging
+from streamshed.cli.demo.demo_packets import DemoPackets, stage_load
 from streamshed.cli.demo.load import DemoLoad
-from streamshed.cli.demo.packets import DemoPackets, stage_load
-from streamshed.cli.terminal.progress import ShowProgress
+from streamshed.cli.terminal.progress_bar import ShowProgress
 from streamshed.traces.trace import trace_of
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from streamshed.errors import SourceUnavailableError
 from streamshed.traces.errors import InvalidReplayError
 from streamshed.traces.folders import Place, check_names_free, check_same_file_system, place_error
-from streamshed.traces.manifest import StagedFeed, StagedFile
+from streamshed.traces.staged_feed import StagedFeed, StagedFile
 
 _MILLISECOND = 1_000_000
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from streamshed.errors import SourceUnavailableError
-from streamshed.traces.manifest import MANIFEST_NAME, StagedFeed, StagedFile, load_manifest, save_manifest
+from streamshed.traces.staged_feed import MANIFEST_NAME, StagedFeed, StagedFile, load_manifest, save_manifest
 
 
 def feed_of(folder: Path) -> StagedFeed:

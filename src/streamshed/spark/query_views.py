@@ -16,7 +16,7 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
 from streamshed.network.terms.aggregate import AggregateCall
 from streamshed.network.terms.view_columns import EXACT_COLUMN, bound_columns, window_columns
-from streamshed.sharing.network_work import AggregateSlot
+from streamshed.sharing.stream_work import AggregateSlot
 from streamshed.spark.cluster.session import require_classic
 from streamshed.spark.common.call_sites import without_call_sites
 from streamshed.spark.compile.compiled_network import compile_network
@@ -24,7 +24,7 @@ from streamshed.spark.compile.join_frame import with_joined
 from streamshed.spark.compile.row_answers import TIMES
 from streamshed.spark.operators.slot_types import aggregate_type, typed_text
 from streamshed.spark.source.source_frame import empty_frame
-from streamshed.spark.windows.compiled import CompiledStream
+from streamshed.spark.windows.compiled_stream import CompiledStream
 from streamshed.spark.windows.nested_levels import Types
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from streamshed.errors import SinkUnavailableError, SourceUnavailableError
 from streamshed.traces.errors import InvalidReplayError
-from streamshed.traces.feed import Feeder, FeedReport
+from streamshed.traces.feeder import Feeder, FeedReport
 from streamshed.traces.load_profile import constant_load
-from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.stage import stage
+from streamshed.traces.staged_feed import StagedFeed
 from tests.unit.traces.small_trace import small_feed, small_trace
 
 NOW = 1_700_000_000.0

@@ -8,7 +8,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.sources import folder
 from streamshed.network.sql.expression import parse_expression
-from streamshed.network.sql.literals import unfit_literals
+from streamshed.network.sql.unfit_literals import unfit_literals
 
 COLUMNS = {
     "port": "int",

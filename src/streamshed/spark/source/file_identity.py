@@ -1,6 +1,6 @@
 """What identifies a row of a file: the file's path, and the row's number in it.
 
-Rests on Spark's internals: tests/spark/contracts/test_file_rows.py.
+Rests on Spark's internals: tests/spark/contracts/test_file_identity.py.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.sharing.chunks import MOST_BITS, Selection, chunks
+from streamshed.sharing.shared_masks import MOST_BITS, Selection, chunks
 from tests.thoroughness import examples
 
 CONDITIONS = {f"{value} > {level}": value for value in ("size", "port", "flags", "ttl") for level in range(6)}

@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from streamshed.cli.terminal.progress import progress_of
+from streamshed.cli.terminal.progress_bar import progress_of
 
 
 def test_on_a_terminal_a_bar() -> None:

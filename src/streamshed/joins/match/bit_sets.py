@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from streamshed.joins.match.chunks import chunks
-from streamshed.joins.match.kernel import Pairs, concatenated
+from streamshed.joins.match.kernel import Pairs, chunks, concatenated
 from streamshed.joins.model.arrays import Ints
 from streamshed.joins.model.join_windows import LagInterval
 from streamshed.joins.model.side_rows import SideRows

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from streamshed.control.allotted_time import allotted
 from streamshed.control.decision import Upcoming
+from streamshed.control.known_needs import unneeded_by_definition
 from streamshed.control.settings import ControlSettings
 from streamshed.control.shared_time import Allotment, OwnTime
 from streamshed.control.state import ControlState
 from streamshed.control.steps.estimate import Request
-from streamshed.control.steps.unneeded import unneeded_times
 from streamshed.network.model.network import QueryNetwork
 from streamshed.planning.explain.clock_work import ClockWork
 from streamshed.planning.plan.budget import LASTING_SHARE, Budget
@@ -26,7 +26,7 @@ from streamshed.statistics.forecast import Statistics
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class Expectation:
     """What a micro-batch brings, and the time that there is for it.
 
     Attributes:
@@ -46,7 +46,7 @@ class Prediction:
     state_use: StateUse
 
 
-def predicted(request: Request, statistics: Statistics, kept_work: KeptWork, time: OwnTime) -> Prediction:
+def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time: OwnTime) -> Expectation:
     """Return what the micro-batch brings, and the time that there is for it.
 
     Args:
@@ -81,7 +81,7 @@ def predicted(request: Request, statistics: Statistics, kept_work: KeptWork, tim
             for part in (work, useful)
         )
     least_shares = settings.shedding_policy.least_shares(work)
-    return Prediction(replace(statistics, least_shares=least_shares), work, useful, allotment, budget, use)
+    return Expectation(replace(statistics, least_shares=least_shares), work, useful, allotment, budget, use)
 
 
 def _fresh_windows(request: Request, windows: UpcomingWindows) -> UpcomingWindows:
@@ -167,3 +167,14 @@ def _useful(
     offered = {query: offered_per_second.get(network.query(query).stream.name, 0) for query in usable}
     wanted = {query: rows / offered[query] for query, rows in usable.items() if offered[query] > 0}
     return work.useful_to(wanted, needed)
+
+
+def unneeded_times(
+    network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming, *, of_windows: bool
+) -> dict[int, tuple[tuple[int, int], ...]]:
+    """Times of rows, or starts of windows, that no network downstream needs; none in advisory mode."""
+    unneeded = upcoming.needs.unneeded
+    if settings.advisory or not unneeded:
+        return {}
+    asking = [query for query in network.queries if (query.aggregate is not None) is of_windows]
+    return unneeded_by_definition(asking, unneeded)

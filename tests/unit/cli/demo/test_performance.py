@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from streamshed.cli.demo.scratch import scratch
+from streamshed.cli.demo.performance import scratch
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import SinkUnavailableError
 from tests.unit.cli.command_line import streamshed

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from streamshed.joins.choose.direction import direction_fractions
 from streamshed.joins.choose.join_policies import SAMPLING
-from streamshed.joins.choose.rate_adaptation import RateAdaptation
+from streamshed.joins.choose.papers_policies import RateAdaptation, direction_fractions
 from streamshed.joins.model.arrays import Booleans, Floats, Ints
 from streamshed.joins.model.side import Side
 from streamshed.joins.model.specification import JoinSpecification

@@ -30,12 +30,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from streamshed.errors import near_miss
-from streamshed.joins.choose.direction import direction
 from streamshed.joins.choose.greedy import greedy
-from streamshed.joins.choose.random_drop import random_drop
-from streamshed.joins.choose.rate_adaptation import rate_adaptation
+from streamshed.joins.choose.papers_policies import direction, random_drop, rate_adaptation, time_correlation
 from streamshed.joins.choose.selection import CellWork, Selection
-from streamshed.joins.choose.time_correlation import time_correlation
 from streamshed.joins.windows.join_plan import JoinPlan
 
 SAMPLING = 0.1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from streamshed.columnar.untranslatable import Untranslatable
-from streamshed.network.model.identity import IdentityKind
-from streamshed.network.model.sources import FileFormat, FolderSource
+from streamshed.network.source.identity import IdentityKind
+from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.sharing.stream_work import StreamWork
 
 _OF_LISTING = frozenset(

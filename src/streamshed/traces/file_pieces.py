@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyarrow import parquet
 
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 
 PIECES = 12
 """So many show how event time goes on, and what of it is a micro-batch's and what a row's."""

@@ -20,7 +20,7 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.parsing import parse_json
 from streamshed.sharing.instructions import Match
 from streamshed.sharing.probes import is_probe

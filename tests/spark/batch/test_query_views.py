@@ -17,7 +17,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark import answers, console_sink, query_view
 from tests.spark.event_times import at
 from tests.spark.files import write_parquet

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder, rate
+from streamshed.network.source.sources import folder, rate
 from streamshed.network.terms.parsing import parse_json
 from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.loop import sql_trials

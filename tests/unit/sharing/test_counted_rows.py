@@ -6,7 +6,7 @@ import pandas as pd
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.sharing.counted_rows import Role, role_of, value_slot
 from streamshed.sharing.gating import NEVER, Gates, gates

@@ -2,7 +2,7 @@
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.sharing.dear_sql import DearSql, dear_sql
 from streamshed.sharing.stream_work import stream_work
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.sharing.gating import LEVELS, STEP, Gating, gates
 from streamshed.sharing.instructions import Call, Define
 from streamshed.sharing.stream_work import StreamWork, stream_work

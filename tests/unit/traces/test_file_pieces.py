@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from streamshed.traces.file_pieces import PIECES, cut, recorded_files
 
 

@@ -20,9 +20,9 @@ from streamshed.columnar.expressions.compiled import compiled
 from streamshed.columnar.expressions.dialect import ASSUMED_SETTINGS, Dialect
 from streamshed.columnar.file_way import check_files
 from streamshed.columnar.untranslatable import Untranslatable
-from streamshed.network.model.identity import IdentityKind
-from streamshed.network.model.sources import FolderSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.identity import IdentityKind
+from streamshed.network.source.sources import FolderSource
 from streamshed.network.words.footer import spark_type
 from streamshed.sharing.instructions import Match
 from streamshed.sharing.stream_work import StreamWork

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from streamshed.network.model.sources import FolderSource
+from streamshed.network.source.sources import FolderSource
 from streamshed.spark.common.internal_names import FOLDERS
 from streamshed.spark.source.file_identity import file_path
 

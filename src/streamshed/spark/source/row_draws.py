@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from streamshed.network.model.identity import IdentityKind
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.identity import IdentityKind
 from streamshed.spark.common.internal_names import CHANCE, FILE_ROW
 from streamshed.spark.source.file_identity import file_path
 

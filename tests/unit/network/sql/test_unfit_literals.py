@@ -6,7 +6,7 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.sql.expression import parse_expression
 from streamshed.network.sql.unfit_literals import unfit_literals
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from streamshed.columnar.parts import in_parts
+from streamshed.columnar.texts.parts import in_parts
 from streamshed.columnar.untranslatable import Untranslatable
 
 Mask = NDArray[np.bool_]

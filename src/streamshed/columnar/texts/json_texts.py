@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 from numpy.typing import NDArray
 
-from streamshed.columnar.json_layouts import JsonLayouts, LayoutRows
-from streamshed.columnar.json_values import offset_of, spark_values, type_to_read
-from streamshed.columnar.parts import in_parts
-from streamshed.columnar.plain_json import are_plain
+from streamshed.columnar.texts.json_layouts import JsonLayouts, LayoutRows
+from streamshed.columnar.texts.json_values import offset_of, spark_values, type_to_read
+from streamshed.columnar.texts.parts import in_parts
+from streamshed.columnar.texts.plain_json import are_plain
 from streamshed.columnar.untranslatable import Untranslatable
 
 Mask = NDArray[np.bool_]

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streamshed.columnar.layout import Layout
-from streamshed.columnar.letters import Letters, Mask, Places, Stretches, letters_of
-from streamshed.columnar.plain_numbers import are_literal, are_numbers, integers
+from streamshed.columnar.texts.layout import Layout
+from streamshed.columnar.texts.letters import Letters, Mask, Places, Stretches, letters_of
+from streamshed.columnar.texts.plain_numbers import are_literal, are_numbers, integers
 
 _MOST_LAYOUTS = 4
 _SPECIMENS = 24

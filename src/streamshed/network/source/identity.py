@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from streamshed.errors import InvalidNetworkError, Problem, closest_name
-from streamshed.network.model.kafka_source import IDENTIFYING, KafkaSource
-from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, OutsideSource, RateSource
+from streamshed.network.source.kafka_source import IDENTIFYING, KafkaSource
+from streamshed.network.source.sources import DataFrameSource, FileFormat, FolderSource, OutsideSource, RateSource
 from streamshed.network.words.columns import Column
 from streamshed.network.words.given import given_names
 

@@ -6,9 +6,9 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.identity import Identity, IdentityKind
-from streamshed.network.model.kafka_source import kafka
 from streamshed.network.model.rows import Rows
+from streamshed.network.source.identity import Identity, IdentityKind
+from streamshed.network.source.kafka_source import kafka
 from streamshed.network.terms.parsing import parse_json
 
 SERVERS = "127.0.0.1:9092"

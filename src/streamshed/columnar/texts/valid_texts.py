@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from streamshed.columnar.dictionaries import Entries, plain
+from streamshed.columnar.texts.dictionaries import Entries, plain
 from streamshed.joins.model.arrays import Booleans
 
 

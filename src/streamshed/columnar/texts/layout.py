@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from streamshed.columnar.letters import MARGIN, Letters, Places, Stretches
+from streamshed.columnar.texts.letters import MARGIN, Letters, Places, Stretches
 
 _MEMBER = re.compile(rb' *"([^"\\]*)" *: *(?:"([^"\\]*)"|([^][{}:," ]+)) *')
 

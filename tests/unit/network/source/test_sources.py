@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
-from streamshed.network.model.sources import DataFrameSource, FileFormat, as_source, folder, rate
+from streamshed.network.source.sources import DataFrameSource, FileFormat, as_source, folder, rate
 from streamshed.network.terms.parsing import Parse, parse_csv, parse_json
 from streamshed.network.words.columns import Column
 from tests.unit.network.examples import FakeFrame

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from streamshed.errors import InvalidNetworkError, Problem, SourceUnavailableError
-from streamshed.network.model.kafka_source import KafkaSource
-from streamshed.network.model.sources import OutsideSource
+from streamshed.network.source.kafka_source import KafkaSource
+from streamshed.network.source.sources import OutsideSource
 from streamshed.network.terms.parsing import Parse, avro_text
 
 _OF_VALUES = "-value"

@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError, Problem, unknown_name
-from streamshed.network.model.delta_source import DeltaSource
-from streamshed.network.model.kafka_source import KafkaSource
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.words.given import given_options, is_a, is_of_connect, is_whole_number
 from streamshed.network.words.keywords import with_advice

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from streamshed.columnar.letters import Bytes, letters_of
-from streamshed.columnar.valid_texts import is_utf8
+from streamshed.columnar.texts.letters import Bytes, letters_of
+from streamshed.columnar.texts.valid_texts import is_utf8
 
 Mask = NDArray[np.bool_]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from streamshed.columnar.letters import Letters, Mask, Places, Stretches, Words
+from streamshed.columnar.texts.letters import Letters, Mask, Places, Stretches, Words
 
 
 def _everywhere(letter: int) -> np.uint64:

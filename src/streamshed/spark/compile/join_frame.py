@@ -20,7 +20,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.joins.match.drawn import DRAWN
 from streamshed.joins.model.comparable import check_comparable
 from streamshed.joins.model.conditions import Condition, Equality
-from streamshed.joins.model.side import Side
+from streamshed.joins.model.side import Side, SideOf
 from streamshed.network.model.answer_side import side_aggregates
 from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
@@ -47,7 +47,6 @@ from streamshed.spark.common.internal_names import (
     TIME,
 )
 from streamshed.spark.common.late_processor import LateProcessor
-from streamshed.spark.common.side_of import SideOf
 from streamshed.spark.compile.side_answers import side_answers
 from streamshed.spark.joins.join_drawing import drawn_rows, draws_by_chance, sampled_side_of
 from streamshed.spark.joins.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPUT_DDL, JoinOperator

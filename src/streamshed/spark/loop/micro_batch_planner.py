@@ -26,12 +26,11 @@ from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.inexact.lost_times import lost_times
 from streamshed.spark.inexact.sampled_join_times import for_all_queries, sampled_join_times
 from streamshed.spark.inexact.shed_times import settled, told_of_all
-from streamshed.spark.loop.ahead import Ahead
 from streamshed.spark.loop.carrier_clock import CarrierClock, with_sure_signs
 from streamshed.spark.loop.join_planner import JoinOutcome, JoinPlanner
 from streamshed.spark.loop.outcome_of_report import outcome_of
 from streamshed.spark.loop.partly_joined_times import ComingRows, lasting, partly_joined_times
-from streamshed.spark.loop.upcoming_windows import upcoming_windows
+from streamshed.spark.loop.upcoming_windows import Ahead, upcoming_windows
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 from streamshed.spark.plan.share_codes import share_codes, sized_shares
 from streamshed.spark.plan.written_plans import KEPT_PLANS, WrittenPlans

@@ -31,8 +31,7 @@ from streamshed.spark.operators.analysis import refused_instruction
 from streamshed.spark.operators.slot_types import presence_only, slot_output, slot_types
 from streamshed.spark.operators.straight_line import StraightLine, Taker, run_instructions
 from streamshed.spark.plan.plan_columns import Plan
-from streamshed.spark.windows.slice_columns import slice_start
-from streamshed.spark.windows.slice_placement import common_grid, has_one_grid
+from streamshed.spark.windows.slice_placement import common_grid, has_one_grid, slice_start
 from streamshed.spark.windows.stream_rows import ValueTypes, stream_rows
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 import streamshed as ss
 from streamshed.errors import StreamshedError
-from streamshed.network.model.sources import FolderSource
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.source.sources import FolderSource
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
 
 PACKET_AVRO = {"type": "record", "name": "Packet", "fields": [{"name": "size", "type": "int"}]}

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.spark.cluster.session import require_settings
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamshed.network.model.delta_source import DeltaSource
-from streamshed.network.model.kafka_source import KafkaSource
-from streamshed.network.model.sources import FileFormat, FolderSource
 from streamshed.network.run.run_settings import CONSOLE
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.kafka_source import KafkaSource
+from streamshed.network.source.sources import FileFormat, FolderSource
 
 if TYPE_CHECKING:
     from streamshed.network.model.network import QueryNetwork

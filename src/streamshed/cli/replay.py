@@ -15,8 +15,8 @@ from streamshed.cli.terminal.parameters import DURATION, POSITIVE_NUMBER
 
 if TYPE_CHECKING:
     from streamshed.cli.replay_plan import ReplayPlan
-    from streamshed.traces.feed import FeedReport
-    from streamshed.traces.manifest import StagedFeed
+    from streamshed.traces.feeder import FeedReport
+    from streamshed.traces.staged_feed import StagedFeed
 
 
 @click.command(short_help="Feed a trace into a folder at a chosen speed or load.")
@@ -62,9 +62,8 @@ def replay(*, trace: Path, folder: Path, now: bool, as_json: bool, **options: An
     All files are written beforehand beside the folder, and only renamed into it when they are due: the replay takes no
     time from the cores that it shares with Spark.
     """
-    from streamshed.cli.feeding import feed_with_progress
     from streamshed.cli.replay_job import replay_job
-    from streamshed.cli.staging import stage_for_now, stage_with_progress
+    from streamshed.cli.staging import feed_with_progress, stage_for_now, stage_with_progress
     from streamshed.traces.stage import discard
 
     job, plan = replay_job(trace, folder, **options)

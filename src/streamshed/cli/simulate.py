@@ -110,7 +110,7 @@ def simulate(
     from streamshed.cli.given_statistics import file_of, statistics_for
     from streamshed.cli.simulation import SimulationRequest, simulated
     from streamshed.cli.terminal.group import show_note
-    from streamshed.cli.terminal.progress import progress_of
+    from streamshed.cli.terminal.progress_bar import progress_of
     from streamshed.network.document.document import load_network
 
     document = load_network(file)

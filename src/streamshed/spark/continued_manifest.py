@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 from streamshed.errors import IncompatibleCheckpointError
-from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.join_source import JoinSource
-from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.network import QueryNetwork, TimeDomain
-from streamshed.network.model.sources import DataFrameSource, FolderSource, RateSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.kafka_source import KafkaSource
+from streamshed.network.source.sources import DataFrameSource, FolderSource, RateSource
 from streamshed.network.terms.join_condition import EqualColumns
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.checkpoint.state_layout import StateLayout

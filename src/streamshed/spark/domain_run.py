@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -50,7 +51,6 @@ from streamshed.spark.loop.sql_trials import try_sql
 from streamshed.spark.loop.topic_reading import TopicReading
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_row import StreamPlan
-from streamshed.spark.query_names import free_name
 from streamshed.spark.sinks.sinks import Sink
 from streamshed.spark.source.progress import MicroBatchReport, last_report
 from streamshed.spark.windows.manifest import Manifest
@@ -374,3 +374,14 @@ class DomainRun:
         self._topics.finished(report)
         self._recorder.record(report, outcome, plans, written)
         self._learned.write_if_due()
+
+
+def free_name(wanted: str, taken: Collection[str | None]) -> str:
+    """Return the wanted name; where it is taken, the wanted name with a number.
+
+    Example:
+        >>> free_name("streamshed time", [None]), free_name("streamshed time", ["streamshed time"])
+        ('streamshed time', 'streamshed time 2')
+    """
+    names = itertools.chain([wanted], (f"{wanted} {number}" for number in itertools.count(2)))
+    return next(name for name in names if name not in taken)

@@ -18,7 +18,7 @@ from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation, relation
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.sharing.instructions import Match
 from streamshed.spark.relations.relation_frame import relation_frame
 from streamshed.spark.sinks.sinks import console_sink

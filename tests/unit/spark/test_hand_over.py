@@ -15,7 +15,7 @@ from streamshed.errors import RunEndedError, SinkUnavailableError, SourceUnavail
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.domain_frame import DomainFrame
 from streamshed.spark.domain_run import DomainRun

@@ -33,7 +33,7 @@ def show(*, checkpoint: str, as_json: bool) -> None:
     It says for each clock its streams, the releases that wrote it, the micro-batches that were begun and finished, the
     watermark, state by stage, and number and size of all files by kind.
     """
-    from streamshed.cli.checkpoint.wording import contents_lines
+    from streamshed.cli.checkpoint.contents_lines import contents_lines
     from streamshed.spark.inspection.contents import clocks_of, contents_of
 
     folder = _reached(checkpoint)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from streamshed.network.document.section import Field, Section, checked
-from streamshed.network.model.delta_source import DeltaSource
-from streamshed.network.model.kafka_source import EARLIEST, LATEST, KafkaSource, written_start
 from streamshed.network.model.relation import RELATION_FORMATS
-from streamshed.network.model.sources import FileFormat, FolderSource
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.kafka_source import EARLIEST, LATEST, KafkaSource, written_start
+from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.network.terms.parsing import TextFormat, avro_text
 from streamshed.network.words.columns import format_schema, parse_schema
 from streamshed.network.words.given import given_options

@@ -145,7 +145,7 @@ class QueryNetwork:
 
         Example:
             >>> from streamshed.network.model.declared_stream import stream
-            >>> from streamshed.network.model.sources import rate
+            >>> from streamshed.network.source.sources import rate
             >>> ticks = stream("ticks", rate(100), time="timestamp")
             >>> there = network(ticks.window("1 minute").agg(n="count(*)").query("count"))
             >>> largest = there.rows("ticks").window("1 minute").agg(most="max(value)").query("largest")
@@ -198,7 +198,7 @@ class QueryNetwork:
             InvalidNetworkError: There is no such query or goal, or a goal cannot be.
 
         Example:
-            >>> from streamshed.network.model.sources import rate
+            >>> from streamshed.network.source.sources import rate
             >>> from streamshed.network.model.declared_stream import stream
             >>> ticks = stream("ticks", rate(100), time="timestamp")
             >>> total = ticks.window("1 minute").agg(total="sum(value)").query("total")
@@ -239,7 +239,7 @@ def network(*queries: Query, max_depth: int = 1, joins: bool = False) -> QueryNe
         InvalidNetworkError: Listing all that is wrong: no query, a name used twice, one name for two streams.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp")
         >>> even = ticks.filter("value % 2 = 0").window("1 minute").agg(n="count(*)").query("even")

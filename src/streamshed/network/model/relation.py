@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from streamshed.errors import InvalidNetworkError, Problem, SourceUnavailableError
 from streamshed.network.model.relation_options import check_options
-from streamshed.network.model.sources import DataFrameSource, FileFormat, file_format
+from streamshed.network.source.sources import DataFrameSource, FileFormat, file_format
 from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.words.given import given_options
 from streamshed.network.words.keywords import with_advice

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamshed.errors import Problem, closest_name
-from streamshed.network.model.kafka_source import topic_columns
+from streamshed.network.source.kafka_source import topic_columns
 from streamshed.network.sql.sql_syntax import Token
 from streamshed.network.sql_text.document_parts import DocumentParts
 from streamshed.network.sql_text.sql_cursor import SqlCursor, unquoted_name

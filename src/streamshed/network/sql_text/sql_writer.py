@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.model.kafka_source import topic_identity
+from streamshed.network.source.kafka_source import topic_identity
 from streamshed.network.sql_text.declarations import columns_given_by
 from streamshed.network.sql_text.overload_clause import written_overload
 from streamshed.network.sql_text.sql_tokens import tokens_of

@@ -17,7 +17,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from streamshed.errors import ClusterUnavailableError, InvalidNetworkError, JavaUnavailableError
-from streamshed.network.model.sources import NO_CONNECT
+from streamshed.network.source.sources import NO_CONNECT
 from streamshed.network.words.given import is_of_connect
 from streamshed.network.words.passwords import is_secret
 from streamshed.spark.checkpoint.checkpoint_reader import checkpoint_format

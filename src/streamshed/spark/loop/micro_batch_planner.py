@@ -26,12 +26,11 @@ from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.inexact.lost_times import lost_times
 from streamshed.spark.inexact.sampled_join_times import for_all_queries, sampled_join_times
 from streamshed.spark.inexact.shed_times import settled, told_of_all
-from streamshed.spark.loop.ahead import Ahead
 from streamshed.spark.loop.carrier_clock import CarrierClock, with_sure_signs
 from streamshed.spark.loop.join_planner import JoinOutcome, JoinPlanner
 from streamshed.spark.loop.outcome_of_report import outcome_of
 from streamshed.spark.loop.partly_joined_times import ComingRows, lasting, partly_joined_times
-from streamshed.spark.loop.upcoming_windows import upcoming_windows
+from streamshed.spark.loop.upcoming_windows import Ahead, upcoming_windows
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 from streamshed.spark.plan.share_codes import share_codes, sized_shares
 from streamshed.spark.plan.written_plans import KEPT_PLANS, WrittenPlans
@@ -224,7 +223,12 @@ class MicroBatchPlanner:
             # The results of a join that is done in part are not sampled again.
             if not self._joins.sheds(name)
         }
-        directives = self._directives(decision, ahead.micro_batch_id, ahead.rows, last)
+        directives = self._joins.directives(
+            decision.work_shares,
+            micro_batch_id=ahead.micro_batch_id,
+            rows=ahead.rows,
+            last={} if last is None else last.streams,
+        )
         coming = self._coming(ahead)
         sampled_joins = sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
         shed = (*self._last_shed(last), *self._shed(codes, ahead), *sampled_joins)
@@ -237,14 +241,7 @@ class MicroBatchPlanner:
             },
             shed=remembered(shed, since=since),
             partly_joined=self._partly_joined(directives, coming, last),
-            lost=lost_times(
-                ahead.lost,
-                ahead.rows,
-                self._facts,
-                ahead.opened,
-                last,
-                self._carrier.latest_event,
-            ),
+            lost=lost_times(ahead.lost, ahead.rows, self._facts, ahead.opened, last, self._carrier.latest_event),
             effective_shares=self._effective_shares(),
             decided_at_seconds=ahead.now,
             latest_event=dict(self._carrier.latest_event),
@@ -282,23 +279,6 @@ class MicroBatchPlanner:
         """What a micro-batch has brought that this process did not plan."""
         at = None if plan is None else plan.decided_at_seconds
         return upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, at)
-
-    def _directives(
-        self, decision: Decision, micro_batch_id: int, rows: Mapping[str, int], last: PlanRow | None
-    ) -> dict[str, JoinDirective]:
-        """The directives of the joins that are done in part."""
-        before = {} if last is None else last.streams
-        directives = {
-            stream.name: self._joins.directive(
-                stream.name,
-                decision.work_shares.get(stream.name, 1.0),
-                micro_batch_id=micro_batch_id,
-                rows=rows,
-                last=before[stream.name].join if stream.name in before else None,
-            )
-            for stream in self._facts.streams
-        }
-        return {name: directive for name, directive in directives.items() if directive is not None}
 
     def _may_drain(self, micro_batch_id: int, upcoming: Mapping[str, StreamRows]) -> bool:
         """Whether nothing more is to come, now that all before it has been recorded."""

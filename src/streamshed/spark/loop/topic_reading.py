@@ -10,8 +10,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.control.loop import ControlLoop
 from streamshed.control.rows_to_read import StreamReading, rows_to_read
-from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.spark.checkpoint.checkpoint_reader import first_offsets, rows_by_offsets
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage

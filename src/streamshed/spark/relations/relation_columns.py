@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.relation import Relation
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from streamshed.network.words.columns import Column
 from streamshed.network.words.footer import spark_type
 from streamshed.spark.relations.relation_files import file_system, relation_files

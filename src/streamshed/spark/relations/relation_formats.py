@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import csv, orc, parquet
 
 from streamshed.network.model.relation_options import CsvLayout
-from streamshed.spark.relations.json_lines import json_column, json_rows
+from streamshed.spark.relations.json_rows import json_column, json_rows
 
 Opened = Callable[[], pa.NativeFile]
 """Opens the file anew."""

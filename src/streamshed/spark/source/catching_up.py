@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from streamshed.network.model.delta_source import DeltaSource
-from streamshed.network.model.kafka_source import KafkaSource
-from streamshed.network.model.sources import DataFrameSource, FolderSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.kafka_source import KafkaSource
+from streamshed.network.source.sources import DataFrameSource, FolderSource
 from streamshed.spark.checkpoint.checkpoint_reader import begun_at_seconds, idle_sources, limited_sources
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage

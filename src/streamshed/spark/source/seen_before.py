@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from streamshed.network.model.network import TimeDomain
-from streamshed.network.model.sources import FileFormat, FolderSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.spark.checkpoint.checkpoint_reader import last_committed, next_watermark_milliseconds
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage

@@ -30,7 +30,7 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.sinks.sinks import parquet_sink
 from tests.spark.harness import Collected
 from tests.spark.trunks.outcome import Outcome

@@ -12,10 +12,10 @@ import pytest
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.network.document.document import load_network
 from streamshed.network.document.validation import validate_document
-from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
 from streamshed.network.run.feed import Feed, feed_problems
+from streamshed.network.source.identity import Identity, IdentityKind
 from streamshed.traces.packets import PACKET_SCHEMA
 from tests.oracles.kafka_schema import KAFKA_SCHEMA
 from tests.unit.cli.command_line import streamshed

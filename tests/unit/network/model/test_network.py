@@ -10,8 +10,8 @@ from streamshed.network.model.network import QueryNetwork, TimeDomain, network
 from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import rate
 from streamshed.network.sql.sql_syntax import read_sql
 from tests.unit.network.examples import HOSTS_FRAME, PACKET_COLUMNS, FakeFrame, hosts, packets
 

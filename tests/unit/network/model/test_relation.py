@@ -6,7 +6,7 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.network.model.relation import relation
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from streamshed.network.words.columns import Column
 from tests.unit.network.examples import HOSTS_FRAME, FakeFrame, hosts
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from streamshed.answering.table.shed_interval import UNSETTLED
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.inexact.lost_times import lost_times
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan

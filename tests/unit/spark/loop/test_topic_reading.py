@@ -15,9 +15,9 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.rows_to_read import FIRST_ROWS, LARGEST_STEP
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.kafka_source import kafka
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
+from streamshed.network.source.kafka_source import kafka
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.loop import topic_reading

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.kafka_source import kafka
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.kafka_source import kafka
+from streamshed.network.source.sources import folder
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.source.catching_up import Beginning, CatchingUp, beginning_of

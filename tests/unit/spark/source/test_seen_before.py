@@ -13,8 +13,8 @@ import pytest
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import TimeDomain
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops

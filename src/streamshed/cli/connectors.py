@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 jars_option = click.option(
     "--jars",
-    help="Jars of connectors, with commas between them.  [default: connectors are fetched where they are needed]",
+    help="Jars of connectors, separated by commas.  [default: fetched if needed]",
 )
 
 

@@ -44,16 +44,16 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
     Args:
         network: The network.
         spark: The session; its settings are left as they are.
-        settings: Each is a keyword of its own, listed below.
+        settings: Each is a keyword, listed below.
 
     Raises:
-        InvalidNetworkError: A session of Spark Connect; settings that cannot be, all that are; types that aggregates do
-            not take; a function that several clocks would confuse.
-        IncompatibleCheckpointError: The checkpoint was made for another network, or is being repartitioned.
-        UnsheddableQueryError: The policy cannot answer a query, and `unscalable` is "refuse".
-        SourceUnavailableError: A folder or a topic that is not there, a broker that does not answer, a relation that
-            cannot be read or repeats a key of a lookup.
-        SinkUnavailableError: A checkpoint or sink that cannot be written to.
+        InvalidNetworkError: Listing all settings that are wrong; or the session is of Spark Connect, an aggregate does
+            not take a column's type, or a function as sink does not tell several clocks apart.
+        IncompatibleCheckpointError: The checkpoint is of another network, or is being repartitioned.
+        UnsheddableQueryError: A sample cannot answer a query, and `unscalable` is "refuse".
+        SourceUnavailableError: A folder or topic is missing, a broker does not answer, or a relation cannot be read or
+            repeats a key of a lookup.
+        SinkUnavailableError: The checkpoint or the sink cannot be written.
         PortInUseError: Another program listens on the port, or the host is not of this machine.
         ClusterUnavailableError: No executor has come.
     """

@@ -65,9 +65,7 @@ def continued(
     domain_queries = [query for query in network.queries if query.stream in domain.streams]
     if before is None:
         since = whole_since(domain_queries, None, {})
-        return Manifest(
-            streams, network.depth, network.joins, wanted.partitions, wanted.layout, present, wanted.types, held, since
-        )
+        return Manifest(streams, network.depth, wanted.partitions, wanted.layout, present, wanted.types, held, since)
     problems = [
         *_stream_problems(before.streams, streams),
         *_bound_problems(before, network),
@@ -87,7 +85,6 @@ def continued(
     return Manifest(
         streams,
         before.max_depth,
-        network.joins,
         before.partitions,
         before.layout,
         (*present, *retired),
@@ -157,8 +154,6 @@ def _bound_problems(before: Manifest, network: QueryNetwork) -> list[str]:
             f"{why}, but the checkpoint was made for {before.max_depth}, which fixes the number of stages:"
             f" {NEW_CHECKPOINT}; max_depth={network.depth} at the first start lets such queries come later"
         )
-    if network.joins != before.joins:
-        problems.append(f"joins was {before.joins} and is {network.joins}: {NEW_CHECKPOINT}")
     return problems
 
 

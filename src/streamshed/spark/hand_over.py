@@ -161,7 +161,7 @@ class DomainStarter:
         for clock, domain in domains.items():
             before = running[clock].draft
             queries = tuple(query for query in network.queries if query.stream in domain.streams)
-            if queries != before.of_domain.queries or (network.depth, network.joins) != _reserve(before.network):
+            if queries != before.of_domain.queries or network.depth != before.network.depth:
                 successors[clock] = self.successor(running[clock], DomainDraft.of(network, domain, self.spark))
         return successors
 
@@ -264,7 +264,3 @@ def _first_window(query: Query, since: int) -> datetime | int | None:
     if window.is_numbered:
         return start // MICROSECONDS_PER_NUMBER
     return datetime.fromtimestamp(start / 1e6, UTC)
-
-
-def _reserve(network: QueryNetwork) -> tuple[int, bool]:
-    return network.depth, network.joins

@@ -110,7 +110,7 @@ def test_what_is_asked_of_it_is_passed_on() -> None:
 def test_sides_of_joins_are_not_told_of() -> None:
     other = stream("tocks", rate(1), time="timestamp")
     pairs = TICKS.join(other, on="value", within="1 second", name="pairs", prefixes=("a_", "b_"))
-    queries = network(pairs.window("1 second").agg(n="count(*)").query("n"), joins=True)
+    queries = network(pairs.window("1 second").agg(n="count(*)").query("n"))
     assert needs_of(queries, 0).streams == {}
 
 

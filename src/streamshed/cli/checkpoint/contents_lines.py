@@ -42,8 +42,7 @@ def _made_for(contents: ClockContents) -> str:
         return "not known: manifest.json cannot be read (streamshed checkpoint verify says why)"
     streams = ", ".join(f"{name} ({kind})" for name, kind in manifest.streams)
     families = ", ".join(manifest.layout.families) or "none"
-    joins = "joins" if manifest.joins else "no joins"
-    return f"{streams}; {manifest.partitions} partitions, max_depth {manifest.max_depth}, {joins}, families: {families}"
+    return f"{streams}; {manifest.partitions} partitions, max_depth {manifest.max_depth}, families: {families}"
 
 
 def _written_by(contents: ClockContents) -> str:

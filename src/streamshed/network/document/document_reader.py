@@ -196,7 +196,6 @@ class _DocumentReader:
             lambda: QueryNetwork(
                 tuple(queries),
                 max_depth=int(max_depth) if isinstance(max_depth, int | float) else 1,
-                joins=self._usable.get("joins") is True,
             ),
         )
 

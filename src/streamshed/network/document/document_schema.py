@@ -25,7 +25,6 @@ from streamshed.network.document.schema_streams import DELTA, FOLDER, KAFKA, PAR
 from streamshed.network.words.schema_forms import (
     Schema,
     by_name,
-    flag,
     mapping,
     reference,
     text,
@@ -70,7 +69,6 @@ DOCUMENT_SCHEMA: Schema = {
                 minimum=1,
                 default=1,
             ),
-            "joins": flag("A checkpoint keeps this value and refuses another. Joins work without it."),
             "run": reference("run"),
         },
         "streamshed",

@@ -118,7 +118,7 @@ def document_value(network: QueryNetwork, run: RunSettings | None = None) -> dic
         "relations": {relation.name: _relation(relation) for relation in network.relations},
         "operators": {names[node]: _operator(node, names) for node in operators},
         "queries": {query.name: _query(query, names) for query in network.queries},
-        **said({"max_depth": network.max_depth, "joins": network.joins}, DOCUMENT_SCHEMA),
+        **said({"max_depth": network.max_depth}, DOCUMENT_SCHEMA),
         "run": {} if run is None else written_run(run),
     }
     return {key: value for key, value in document.items() if value != {}}

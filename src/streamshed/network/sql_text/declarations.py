@@ -21,7 +21,7 @@ _SOURCE_KEYS = ("folder", "delta", "format", "options", "max_files_per_micro_bat
 _RATE_KEYS = ("rows_per_second",)
 _STREAM_KEYS = ("identity", "idle_after", "clock", "max_ahead")
 _TABLE_KEYS = ("path", "format", "options")
-_NETWORK_KEYS = ("max_depth", "joins")
+_DEPTH = "max_depth"
 _RATE_COLUMNS = "timestamp TIMESTAMP, value BIGINT"
 _NUMBERS = ("bigint", "int", "integer", "smallint", "tinyint", "long", "short", "byte")
 _FORMATS = ("json", "csv", "avro")
@@ -150,9 +150,9 @@ def read_function(parts: DocumentParts, cursor: SqlCursor) -> dict[str, str]:
 
 
 def read_setting(parts: DocumentParts, cursor: SqlCursor) -> None:
-    """Read what follows SET: a setting of the run, or `max_depth` or `joins`."""
+    """Read what follows SET: a setting of the run, or `max_depth`."""
     for token, key, value in settings_of(cursor):
-        keys = (key,) if key in _NETWORK_KEYS else ("run", key)
+        keys = (key,) if key == _DEPTH else ("run", key)
         target = parts.parts if len(keys) == 1 else parts.parts["run"]
         if key in target:
             raise SqlRefusal([token], f"{key} is set twice")

@@ -124,7 +124,7 @@ def _view_names(
 
 
 def _settings(document: Mapping[str, Any]) -> Iterator[str]:
-    settings = {key: document[key] for key in ("max_depth", "joins") if key in document}
+    settings = {key: value for key, value in document.items() if key == "max_depth"}
     settings |= document.get("run", {})
     if settings:
         yield "\n".join(f"SET {key} = {literal(value)};" for key, value in settings.items())[:-1]

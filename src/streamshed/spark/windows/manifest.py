@@ -64,7 +64,6 @@ class Manifest:
     Attributes:
         streams: Name and kind of source of each stream, in the order in which Spark numbers its sources.
         max_depth: How many aggregates may follow one another.
-        joins: Of the network.
         partitions: State partitions per stage.
         layout: What the state holds.
         classes: Sharing classes whose slices it may hold.
@@ -81,7 +80,6 @@ class Manifest:
 
     streams: tuple[tuple[str, str], ...]
     max_depth: int
-    joins: bool
     partitions: int
     layout: StateLayout
     classes: tuple[RememberedClass, ...] = field(default=())
@@ -102,7 +100,6 @@ class Manifest:
                 "state_settings": dict(self.state_settings),
                 "streams": self.streams,
                 "max_depth": self.max_depth,
-                "joins": self.joins,
                 "partitions": self.partitions,
                 "layout": self.layout.to_json(),
                 "classes": [_class_to_json(remembered) for remembered in self.classes],
@@ -126,7 +123,6 @@ class Manifest:
         return cls(
             streams=tuple((name, kind) for name, kind in document["streams"]),
             max_depth=document["max_depth"],
-            joins=document["joins"],
             partitions=document["partitions"],
             layout=StateLayout.from_json(document["layout"]),
             classes=tuple(_class_from_json(entry) for entry in document["classes"]),

@@ -137,9 +137,6 @@ REFUSALS = {
     "nested": Refusal(
         IncompatibleCheckpointError, 'query "most" has 3 aggregates that follow.*new checkpoint.*max_depth=3', _nested
     ),
-    "joining": Refusal(
-        IncompatibleCheckpointError, "joins was False and is True.*new checkpoint", _with_other_settings(joins=True)
-    ),
     "a state family": Refusal(
         IncompatibleCheckpointError,
         r'family "decimals".*reserve=\["decimals"\]',

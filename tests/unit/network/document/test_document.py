@@ -45,14 +45,12 @@ def packets_network(folder_path: Path) -> QueryNetwork:
         tcp.window("1 minute").agg(top="max(size)").query("largest", mode="exact"),
         tcp.window("1 minute").by("src_host").agg(n="count(*)").query("by_host", mode="subset", gaps_by="group"),
         max_depth=2,
-        joins=True,
     )
 
 
 DOCUMENT = f"""
 streamshed: 1
 max_depth: 2
-joins: true
 queries:
   scores:
     from: scored

@@ -142,8 +142,8 @@ def test_an_example_is_the_same_in_yaml_in_sql_and_in_python(name: str, monkeypa
     assert by_name(IN_PYTHON[name](script)) == by_name(document.network)
 
 
-def by_name(network: QueryNetwork) -> tuple[dict[str, Query], int, bool]:
-    return {query.name: query for query in network.queries}, network.depth, network.joins
+def by_name(network: QueryNetwork) -> tuple[dict[str, Query], int]:
+    return {query.name: query for query in network.queries}, network.depth
 
 
 def test_two_applications_fit_each_other(tmp_path: Path) -> None:

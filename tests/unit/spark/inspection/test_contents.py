@@ -47,7 +47,7 @@ def test_the_manifest_of_an_older_version_is_written_as_the_present_one(checkpoi
 def test_a_new_manifest_says_which_releases_wrote_it(checkpoint: Path) -> None:
     before = read_manifest(Storage.reached(str(checkpoint / CLOCK)))
     assert before is not None
-    written = Manifest(before.streams, 1, joins=False, partitions=1, layout=before.layout)
+    written = Manifest(before.streams, 1, partitions=1, layout=before.layout)
     assert Manifest.from_json(written.to_json()).written_by == releases()
 
 
@@ -82,7 +82,7 @@ def test_what_a_clock_holds(checkpoint: Path) -> None:
 def test_the_command_shows_it(checkpoint: Path) -> None:
     outcome = streamshed("checkpoint", "show", str(checkpoint))
     assert outcome.code == ExitCode.DONE
-    assert "made for       packets (folder); 1 partitions, max_depth 1, no joins, families: none" in outcome.output
+    assert "made for       packets (folder); 1 partitions, max_depth 1, families: none" in outcome.output
     assert (
         "micro-batches  2 has finished last, 3 was begun and runs again; watermark 2026-01-01T00:01:40+00:00"
         in outcome.output

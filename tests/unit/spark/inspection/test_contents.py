@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return unpacked_checkpoint(tmp_path)
 
 
-@pytest.mark.parametrize(("version", "unpack"), [(8, unpacked_checkpoint), (9, stopped_checkpoint)])
+@pytest.mark.parametrize(("version", "unpack"), [(8, unpacked_checkpoint), (9, partial(stopped_checkpoint, version=9))])
 def test_the_manifest_of_each_version_before_is_read(
     version: int, unpack: Callable[[Path], Path], tmp_path: Path
 ) -> None:

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     type=click.FloatRange(min=0),
     help="The k-th largest task has work as k^−skew. 0: all equal. Needs partitions.",
 )
-@click.option("--divisible", is_flag=True, help="Large tasks can be cut, like files of many rows.")
+@click.option("--divisible", is_flag=True, help="Large tasks can be cut, like files of many rows. Needs partitions.")
 @click.option(
     "--start", type=DURATION, help="Time from asking for a worker until it works.  [default: the document's, else 30 s]"
 )

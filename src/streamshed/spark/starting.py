@@ -32,7 +32,7 @@ from streamshed.spark.sinks.sinks import AnswerFunction, FunctionSink, Sink
 from streamshed.spark.start_notes import StartNotes
 from streamshed.spark.start_settings import StartSettings, with_settings
 from streamshed.spark.supervision import Supervision
-from streamshed.spark.windows.manifest import refuse_lost_clocks, refuse_other_checkpoint
+from streamshed.spark.windows.manifest import most_partitions, refuse_lost_clocks, refuse_other_checkpoint
 
 
 @with_advice
@@ -104,10 +104,11 @@ def _prepared(
     clocks = [domain.clock for domain in network.time_domains]
     control, elastic = settings.control(len(clocks)), settings.elastic
     partitions = settings.partitions or default_partitions(spark, elastic)
+    storage = Storage.reached(absolute_location(settings.checkpoint))
     workers: Mapping[str, DomainWorkers] = {}
     if elastic is not None:
-        period = control.trigger_interval_seconds
-        workers = elastic_workers(spark, elastic, clocks, partitions=partitions, period_seconds=period)
+        period, most = control.trigger_interval_seconds, most_partitions(storage, clocks, partitions)
+        workers = elastic_workers(spark, elastic, clocks, partitions=most, period_seconds=period)
     shared_time = SharedTime(clocks, control)
 
     def of_domain(clock: str) -> DomainSettings:
@@ -121,7 +122,6 @@ def _prepared(
             needs=_needs(settings),
         )
 
-    storage = Storage.reached(absolute_location(settings.checkpoint))
     starter = DomainStarter(
         spark=spark, sink=sink, server=server, settings_of=of_domain, settings=settings, checkpoint=storage
     )

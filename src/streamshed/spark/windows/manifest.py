@@ -6,7 +6,7 @@ Rests on Spark's internals: tests/spark/contracts/test_checkpoint_files.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -155,6 +155,21 @@ def read_manifest(folder: Storage) -> Manifest | None:
             )
         return None
     return Manifest.from_json(text)
+
+
+def most_partitions(folder: Storage, clocks: Sequence[str], new: int) -> int:
+    """Return how many state partitions the clock has that has most.
+
+    Args:
+        folder: The checkpoint of all clocks.
+        clocks: Their names.
+        new: How many a clock gets that has no checkpoint yet.
+
+    Raises:
+        IncompatibleCheckpointError: A manifest cannot be read.
+    """
+    manifests = [read_manifest(folder.below(clock)) for clock in clocks]
+    return max(new if manifest is None else manifest.partitions for manifest in manifests)
 
 
 def refuse_other_checkpoint(folder: Storage) -> None:

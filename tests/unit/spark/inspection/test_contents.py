@@ -14,7 +14,7 @@ from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.inspection.contents import Files, contents_of
-from streamshed.spark.windows.manifest import Manifest, read_manifest
+from streamshed.spark.windows.manifest import Manifest, most_partitions, read_manifest
 from streamshed.spark.windows.manifest_versions import MIGRATIONS, VERSION, releases
 from tests.unit.cli.command_line import streamshed
 from tests.unit.spark.inspection.checkpoints import BEGUN, CLOCK, FINISHED, stopped_checkpoint, unpacked_checkpoint
@@ -43,6 +43,12 @@ def test_the_manifest_of_an_older_version_is_written_as_the_present_one(checkpoi
     assert manifest is not None
     assert (manifest.partitions, len(manifest.classes), manifest.written_by) == (1, 2, {})
     assert json.loads(manifest.to_json())["version"] == VERSION
+
+
+def test_a_checkpoint_keeps_its_partitions_whatever_is_asked_for(tmp_path: Path) -> None:
+    folder = Storage.reached(str(stopped_checkpoint(tmp_path)))
+    assert [most_partitions(folder, clocks, 1) for clocks in ([CLOCK], [CLOCK, "new"], ["new"])] == [2, 2, 1]
+    assert most_partitions(folder, [CLOCK, "new"], 8) == 8
 
 
 def test_a_new_manifest_says_which_releases_wrote_it(checkpoint: Path) -> None:

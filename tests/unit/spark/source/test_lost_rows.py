@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.spark.checkpoint.checkpoint_reader import rows_by_offsets
 from streamshed.spark.checkpoint.partition_offsets import PartitionOffsets
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
@@ -58,6 +59,12 @@ def test_of_a_micro_batch_whose_rows_are_all_deleted_nothing_is_there(storage: S
 
 def test_the_first_micro_batch_begins_where_the_source_noted(storage: Storage) -> None:
     assert LostRows({"packets": Topic(4, 0)}).coming(storage, 0, PLACES) == {"packets": 16 / 20}
+
+
+def test_topics_that_come_later_than_a_pattern_have_lost_nothing(storage: Storage) -> None:
+    storage.write_text("sources/0/0", "\0v1\n{}")
+    assert LostRows({"packets": Topic(4, 0)}).coming(storage, 0, PLACES) == {}
+    assert rows_by_offsets(storage, 0, PLACES) == {0: 20}
 
 
 def test_rows_deleted_while_a_micro_batch_reads_are_told_by_the_next(storage: Storage) -> None:

@@ -41,7 +41,7 @@ _MODULES = {
     "postgres_sink": "sinks.postgres_sink",
     "predicting_sink": "sinks.prediction_sink",
     "predictions": "sinks.predicted_gaps",
-    "query_view": "views",
+    "query_view": "query_views",
     "start": "starting",
 }
 

@@ -35,8 +35,11 @@ def watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
     return 0 if text is None else int(_header(text).get("batchWatermarkMs", 0))
 
 
-def begun_at_seconds(checkpoint: Storage, micro_batch_id: int) -> float:
-    """Return when Spark began to look for what a micro-batch reads, seconds since the epoch; 0: it is not there."""
+def looked_by_seconds(checkpoint: Storage, micro_batch_id: int) -> float:
+    """Return when Spark had looked for what a micro-batch reads, seconds since the epoch; 0: it is not there.
+
+    For what later ones read it looks after that.
+    """
     text = checkpoint.read_text(f"offsets/{micro_batch_id}")
     return 0.0 if text is None else int(_header(text).get("batchTimestampMs", 0)) / 1e3
 

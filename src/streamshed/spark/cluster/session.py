@@ -20,7 +20,7 @@ from streamshed.errors import ClusterUnavailableError, InvalidNetworkError, Java
 from streamshed.network.source.sources import NO_CONNECT
 from streamshed.network.words.given import is_of_connect
 from streamshed.network.words.passwords import is_secret
-from streamshed.spark.checkpoint.checkpoint_reader import checkpoint_format
+from streamshed.spark.checkpoint.checkpoint_reader import checkpoint_format, last_begun, settings_of_micro_batch
 from streamshed.spark.checkpoint.source_logs import COMPACT_INTERVAL
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.cluster.cluster_master import require_master
@@ -267,13 +267,19 @@ def state_settings(session: SparkSession) -> dict[str, str]:
 def settings_for_queries(session: SparkSession, partitions: int, checkpoint: Storage) -> Iterator[None]:
     """Set what a network's query is to run with, and put the session's own settings back.
 
+    A checkpoint goes on as it began: with its format, and with what Spark wrote down beside its offsets.
+
     Args:
         session: The session.
         partitions: State partitions of each stateful stage; a checkpoint keeps those it began with.
-        checkpoint: Spark's, of the query. It keeps the format it began with.
+        checkpoint: Spark's, of the query.
     """
+    begun = last_begun(checkpoint)
+    fixed = {} if begun is None else settings_of_micro_batch(checkpoint, begun)
     wanted = {name: value for name, value in SAFETY_SETTINGS.items() if session.conf.get(name, None) is None}
-    wanted |= {**QUERY_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}
+    wanted |= QUERY_SETTINGS
+    wanted |= {name: value for name, value in fixed.items() if name.startswith(_STATE)}
+    wanted["spark.sql.shuffle.partitions"] = str(partitions)
     if begun_in := checkpoint_format(checkpoint):
         wanted[CHECKPOINT_FORMAT] = begun_in
     if checkpoint.is_local:

@@ -241,7 +241,7 @@ class MicroBatchPlanner:
             },
             shed=remembered(shed, since=since),
             partly_joined=self._partly_joined(directives, coming, last),
-            lost=lost_times(ahead.lost, ahead.rows, self._facts, ahead.opened, last, self._carrier.latest_event),
+            lost=lost_times(ahead.lost, self._facts, ahead.opened, last, self._carrier.latest_event),
             effective_shares=self._effective_shares(),
             decided_at_seconds=ahead.now,
             latest_event=dict(self._carrier.latest_event),

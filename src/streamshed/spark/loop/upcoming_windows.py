@@ -27,7 +27,7 @@ class Ahead:
         steady: The clock that never steps, seconds.
         upcoming: What its sources bring, as far as that is known.
         rows: How many rows these are.
-        lost: By stream, how many it lacks, as a broker has deleted them.
+        lost: By stream that it lacks rows of, as a broker has deleted them, which share is there.
         opened: The watermark that decides lateness in it, microseconds.
         last: The plan of the one before; None: there was none.
     """
@@ -37,7 +37,7 @@ class Ahead:
     steady: float
     upcoming: dict[str, StreamRows]
     rows: Mapping[str, int]
-    lost: Mapping[str, int]
+    lost: Mapping[str, float]
     opened: int
     last: PlanRow | None
 

@@ -1,4 +1,4 @@
-"""Rows that a broker deleted before they were read: how many, told for each micro-batch."""
+"""Rows that a broker deleted before they were read: how many, and which share is there, told for each micro-batch."""
 
 from __future__ import annotations
 
@@ -37,12 +37,14 @@ class LostRows:
         self._brokers = brokers
         self._ranges: dict[int, dict[str, list[_Range]]] = {}
         self._lost: dict[int, dict[str, int]] = {}
-        self._noticed_later: dict[str, int] = {}
+        self._noticed_later: dict[str, float] = {}
         self.rows = rows
         """How many are known to be lost by now."""
 
-    def coming(self, checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[str, int]:
-        """Return how many rows a micro-batch lacks, by stream, and those before lacked without a word.
+    def coming(self, checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> dict[str, float]:
+        """Return which share of its rows is there, by stream that a micro-batch lacks rows of.
+
+        So it is for those that the one before lacked without a word; of both the lesser share holds.
 
         Args:
             checkpoint: Spark's.
@@ -60,7 +62,8 @@ class LostRows:
         self._ranges[micro_batch_id], self._lost[micro_batch_id] = ranges, lost
         later, self._noticed_later = self._noticed_later, {}
         self.rows += sum(lost.values())
-        return {stream: rows for stream in lost if (rows := lost[stream] + later.get(stream, 0))}
+        now = {stream: _share_there(_promised(ranges[stream]), rows) for stream, rows in lost.items() if rows}
+        return {stream: min(now.get(stream, 1.0), later.get(stream, 1.0)) for stream in now.keys() | later.keys()}
 
     def again(self, checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> None:
         """Look after a micro-batch that an earlier process planned: what it lacks now, the next one tells.
@@ -73,12 +76,14 @@ class LostRows:
         """Take in how many rows of each stream a micro-batch has read."""
         ranges, lost = self._ranges.pop(micro_batch_id, {}), self._lost.pop(micro_batch_id, {})
         for stream, of_stream in ranges.items():
-            promised = sum(sum(rows_by_partition(since, until)) for since, until in of_stream)
+            promised = _promised(of_stream)
             unexplained = promised - lost[stream] - read_rows.get(stream, promised)
             if unexplained > 0:
                 later = min(unexplained, self._missing(stream, of_stream) - lost[stream])
-                self._noticed_later[stream] = self._noticed_later.get(stream, 0) + max(0, later)
-                self.rows += max(0, later)
+                if later > 0:
+                    share = _share_there(promised, lost[stream] + later)
+                    self._noticed_later[stream] = min(self._noticed_later.get(stream, 1.0), share)
+                    self.rows += later
 
     def _missing(self, stream: str, ranges: list[_Range]) -> int:
         missing = 0
@@ -86,3 +91,11 @@ class LostRows:
             earliest = self._brokers[stream].earliest(since) if since else None
             missing += 0 if earliest is None else rows_before(earliest, since, until)
         return missing
+
+
+def _promised(ranges: list[_Range]) -> int:
+    return sum(sum(rows_by_partition(since, until)) for since, until in ranges)
+
+
+def _share_there(promised: int, lost: int) -> float:
+    return (promised - lost) / promised

@@ -111,5 +111,25 @@ def test_it_begins_once_it_is_written_down_where(tmp_path: Path, monkeypatch: py
     assert not thread.is_alive()
 
 
+class Ending:
+    """A query that has ended by the second time that somebody looks."""
+
+    looks = 0
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802 - as Spark calls it
+        self.looks += 1
+        return self.looks == 1
+
+
+def test_a_pattern_of_which_there_are_no_topics_yet_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, query = Reading(tmp_path, monkeypatch, pattern=True), Ending()
+    reading.checkpoint.write_text("sources/0/0", "\0v1\n{}")
+    reading.topics.begin(cast(Any, query), PLACES)
+    assert query.looks == 1
+
+
 def test_a_query_that_has_failed_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Reading(tmp_path, monkeypatch).topics.begin(cast(Any, Query(isActive=False)), PLACES)

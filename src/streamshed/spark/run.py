@@ -286,13 +286,15 @@ class Run(ShownInBrief):
         """
         deadline = time.monotonic() + timeout_seconds
         drained = False
-        while self.is_active and not drained and time.monotonic() < deadline:
-            for domain in self._domains:
-                domain.planner.drain()  # also of one that was started again since
-            drained = all(_is_drained(domain) for domain in self._domains)
-            if not drained:
-                time.sleep(LOOK_EVERY_SECONDS)
-        self.stop()
+        try:
+            while self.is_active and not drained and time.monotonic() < deadline:
+                for domain in self._domains:
+                    domain.planner.drain()  # also of one that was started again since
+                drained = all(_is_drained(domain) for domain in self._domains)
+                if not drained:
+                    time.sleep(LOOK_EVERY_SECONDS)
+        finally:
+            self.stop()
         return drained
 
     def stop(self) -> None:

@@ -146,6 +146,24 @@ def test_a_stop_closes_all_whatever_one_of_them_raises() -> None:
     assert closed == ["what was opened"]
 
 
+def test_a_run_that_cannot_be_drained_is_stopped() -> None:
+    class Planner:
+        def drain(self) -> None:
+            """Asked for."""
+
+        def record_last(self) -> int:
+            raise SourceUnavailableError("a file vanished while it was read")
+
+    domains = running(draft("a"))
+    (domain,) = cast(Any, domains.domains)
+    domain.planner = Planner()
+    supervision = Supervision(domains, lambda _: None, patience_seconds=1.0)
+    run = Run(domains, ExitStack(), starter(), network(TICKS.query("rows")), supervision)
+    with pytest.raises(SourceUnavailableError, match="vanished"):
+        run.drain()
+    assert domain.done == ["closed"]
+
+
 def test_a_run_that_has_ended_is_not_handed_over() -> None:
     domains = running(draft("a"))
     cast(Any, domains.domains[0]).query.exception = lambda: ValueError("it failed")

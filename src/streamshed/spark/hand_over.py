@@ -168,6 +168,8 @@ class DomainStarter:
     def hand_over(self, running: RunningDomains, successor: Successor) -> float:
         """Stop a time domain between two micro-batches, and begin another on its checkpoint.
 
+        Nothing stops while a source is away.
+
         Args:
             running: Those that run; what begins takes the place of what stops.
             successor: What is to run.
@@ -176,15 +178,15 @@ class DomainStarter:
             For how many seconds no micro-batch could begin.
 
         Raises:
-            StreamshedError: It failed, and what ran before runs again.
+            StreamshedError: It failed, and what ran before runs again, or has failed, too.
         """
         before = running.by_clock[successor.draft.domain.clock]
+        before.require_sources()
         try:
             before.close()
             self._begin_behind(before, successor, running)
         except Exception as error:
-            before.go_back()
-            self._begin_behind(before, self.successor(before, before.draft), running)
+            self._go_back(before, running)
             raise explained(error) from error
         return time.monotonic() - before.idle_since_seconds
 
@@ -222,6 +224,13 @@ class DomainStarter:
         draft, frame = successor.draft, successor.frame
         sink = self._sink_of(draft.network)
         return DomainRun(draft, self.spark, self._checkpoint_of(draft), frame, sink, before.finished)
+
+    def _go_back(self, before: DomainRun, running: RunningDomains) -> None:
+        try:
+            before.go_back()
+            self._begin_behind(before, self.successor(before, before.draft), running)
+        except Exception as error:  # noqa: BLE001 - the run tells it, or waits until it has passed
+            before.hindrance = error
 
     def _begin_behind(self, before: DomainRun, successor: Successor, running: RunningDomains) -> None:
         after = self.behind(before, successor)

@@ -81,7 +81,7 @@ class Run(ShownInBrief):
         """Whether a time domain runs, or is started again."""
         if domain.query.isActive:
             return True
-        return domain.query.exception() is not None and self._supervision.failure(domain) is None
+        return domain.failure is not None and self._supervision.failure(domain) is None
 
     @property
     def waits_for(self) -> str:
@@ -111,7 +111,8 @@ class Run(ShownInBrief):
             InvalidNetworkError: A name that is there already, or what no network can have.
             IncompatibleCheckpointError: They need what the checkpoint was not made with, and the way out.
             UnsheddableQueryError: The policy cannot answer one, and `unscalable` is "refuse".
-            StreamshedError: They could not begin. Whatever is raised, all runs as before.
+            StreamshedError: They could not begin. Whatever is raised, all runs as before, or is started again until it
+                does.
         """
         return self._go_on(lambda network: network.with_queries(*queries))
 

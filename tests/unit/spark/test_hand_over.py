@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from streamshed.errors import RunEndedError, SinkUnavailableError, SourceUnavailableError
+from streamshed.errors import RunEndedError, ServerUnavailableError, SinkUnavailableError, SourceUnavailableError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
@@ -35,14 +35,25 @@ class Domain:
         self.idle_since_seconds = float("inf")
         self.query = SimpleNamespace(isActive=True, exception=lambda: None)
         self.client = f"the client of {draft.name}"
+        self.status = SimpleNamespace(micro_batch_id=7)
         self.done: list[str] = []
-        self.failure: Exception | None = None
+        self.hindrance: Exception | None = None
+        self.fails_to_close: Exception | None = None
+        self.lacks: Exception | None = None
+
+    @property
+    def failure(self) -> Exception | None:
+        return self.hindrance or self.query.exception()
+
+    def require_sources(self) -> None:
+        if self.lacks is not None:
+            raise self.lacks
 
     def close(self) -> None:
         self.idle_since_seconds, self.query.isActive = time.monotonic(), False
         self.done.append("closed")
-        if self.failure is not None:
-            raise self.failure
+        if self.fails_to_close is not None:
+            raise self.fails_to_close
 
     def call_off(self) -> None:
         self.done.append("called off")
@@ -53,9 +64,10 @@ class Domain:
 
 @dataclass(frozen=True, kw_only=True)
 class Starter(DomainStarter):
-    """Starter such domains, but for one draft, which fails."""
+    """Starts such domains, but for drafts that fail."""
 
-    failing: Any = None
+    failing: list[Any] = field(default_factory=list)
+    failure: Exception = field(default_factory=lambda: SourceUnavailableError("its folder went away"))
     begun: list[Any] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
 
@@ -67,8 +79,8 @@ class Starter(DomainStarter):
         return cast(DomainRun, self.begun[-1])
 
     def begin(self, prepared: DomainRun) -> None:
-        if prepared.draft is self.failing:
-            raise SourceUnavailableError("its folder went away")
+        if prepared.draft in self.failing:
+            raise self.failure
 
 
 def draft(name: str, clock: str = "time") -> Any:
@@ -79,7 +91,7 @@ def successor(name: str) -> Successor:
     return Successor(draft(name), cast(DomainFrame, None))
 
 
-def starter(failing: Any = None) -> Starter:
+def starter(*failing: Any, **failure: Exception) -> Starter:
     nothing = cast(Any, None)
     forgotten: list[str] = []
     return Starter(
@@ -89,8 +101,9 @@ def starter(failing: Any = None) -> Starter:
         settings_of=nothing,
         settings=nothing,
         checkpoint=nothing,
-        failing=failing,
+        failing=list(failing),
         forgotten=forgotten,
+        **failure,
     )
 
 
@@ -114,7 +127,7 @@ def test_what_begins_takes_the_place_of_what_stops_and_knows_what_it_finished() 
 
 def test_where_it_cannot_begin_what_ran_before_runs_again() -> None:
     domains, bad = running(draft("a")), successor("bad")
-    starts, (before,) = starter(failing=bad.draft), cast(Any, domains.domains)
+    starts, (before,) = starter(bad.draft), cast(Any, domains.domains)
     with pytest.raises(SourceUnavailableError, match="went away"):
         starts.hand_over(domains, bad)
     assert names(domains) == ["a"]
@@ -124,9 +137,51 @@ def test_where_it_cannot_begin_what_ran_before_runs_again() -> None:
     assert starts.forgotten == ["the client of bad", "the client of a"]
 
 
+NO_BROKER = ServerUnavailableError("no broker answers")
+
+
+def test_while_a_broker_is_away_nothing_is_stopped() -> None:
+    domains = running(draft("a"))
+    (domain,) = cast(Any, domains.domains)
+    domain.lacks = NO_BROKER
+    with pytest.raises(ServerUnavailableError, match="no broker"):
+        starter().hand_over(domains, successor("c"))
+    assert (names(domains), domain.done, domain.query.isActive) == (["a"], [], True)
+
+
+def test_where_neither_can_begin_as_a_broker_went_away_what_ran_before_is_started_again_once_it_is_back() -> None:
+    domains = running(draft("a"))
+    starts = starter(draft("a"), draft("c"), failure=NO_BROKER)
+    supervision = Supervision(domains, lambda gone: starts.begin_again(domains, gone), patience_seconds=300.0)
+    run = Run(domains, ExitStack(), starts, network(TICKS.query("rows")), supervision)
+    with pytest.raises(ServerUnavailableError, match="no broker"):
+        starts.hand_over(domains, successor("c"))
+    now = time.monotonic()
+    for seconds in range(3):
+        supervision.look(now + seconds)
+    assert (run.is_active, run.exception) == (True, None)
+    assert run.waits_for == "no broker answers: started again until that has passed"
+    starts.failing.clear()
+    supervision.look(now + 30.0)
+    assert names(domains) == ["a"]
+    assert domains.domains[0].query.isActive
+
+
+def test_where_neither_can_begin_for_a_fault_that_stays_the_run_has_failed() -> None:
+    domains = running(draft("a"))
+    starts = starter(draft("a"), draft("c"))
+    supervision = Supervision(domains, lambda gone: starts.begin_again(domains, gone), patience_seconds=300.0)
+    run = Run(domains, ExitStack(), starts, network(TICKS.query("rows")), supervision)
+    with pytest.raises(SourceUnavailableError, match="went away"):
+        starts.hand_over(domains, successor("c"))
+    supervision.look(10.0)
+    assert not run.is_active
+    assert str(run.exception) == "its folder went away"
+
+
 def test_where_it_cannot_be_closed_in_good_order_it_runs_again() -> None:
     domains = running(draft("a"))
-    cast(Any, domains.domains[0]).failure = SinkUnavailableError("the disk is full")
+    cast(Any, domains.domains[0]).fails_to_close = SinkUnavailableError("the disk is full")
     with pytest.raises(SinkUnavailableError, match="disk is full"):
         starter().hand_over(domains, successor("c"))
     assert names(domains) == ["a"]
@@ -137,7 +192,7 @@ def test_a_stop_closes_all_whatever_one_of_them_raises() -> None:
     domains, opened, closed = running(draft("a"), draft("b", clock="sensors")), ExitStack(), []
     opened.callback(lambda: closed.append("what was opened"))
     for domain in cast(Any, domains.domains):
-        domain.failure = SinkUnavailableError(f"the disk of {domain.draft.name} is full")
+        domain.fails_to_close = SinkUnavailableError(f"the disk of {domain.draft.name} is full")
     supervision = Supervision(domains, lambda _: None, patience_seconds=1.0)
     run = Run(domains, opened, starter(), network(TICKS.query("rows")), supervision)
     with pytest.raises(SinkUnavailableError, match="disk of a is full"):

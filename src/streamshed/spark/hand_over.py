@@ -185,10 +185,43 @@ class DomainStarter:
         try:
             before.close()
             self._begin_behind(before, successor, running)
-        except Exception as error:
+        except BaseException as error:
             self._go_back(before, running)
-            raise explained(error) from error
+            if isinstance(error, Exception):
+                raise explained(error) from error
+            raise
         return time.monotonic() - before.idle_since_seconds
+
+    def hand_over_all(
+        self, network: QueryNetwork, successors: Mapping[str, Successor], running: RunningDomains
+    ) -> float:
+        """Hand over time domains, and write down what runs: all of that, or nothing.
+
+        Args:
+            network: What is to run.
+            successors: By clock, what is new of it.
+            running: Those that run.
+
+        Returns:
+            For how many seconds no micro-batch could begin, of the one that waited longest.
+
+        Raises:
+            StreamshedError: As for `hand_over`. Notes of it tell what could not be handed back.
+        """
+        before = {clock: running.by_clock[clock].draft for clock in successors}
+        pauses: dict[str, float] = {}
+        try:
+            for clock, successor in successors.items():
+                pauses[clock] = self.hand_over(running, successor)
+            self.describe(network)
+        except BaseException as error:
+            for clock in pauses:
+                try:
+                    self.hand_over(running, self.successor(running.by_clock[clock], before[clock]))
+                except Exception as failure:  # noqa: BLE001 - whatever it is, what comes first is raised
+                    error.add_note(f'the clock "{clock}" goes on with the other network: {failure}')
+            raise
+        return max(pauses.values(), default=0.0)
 
     def begin_again(self, running: RunningDomains, stopped: DomainRun) -> None:
         """Start a time domain that has failed again from its checkpoint.
@@ -236,7 +269,7 @@ class DomainStarter:
         after = self.behind(before, successor)
         try:
             self.begin(after)
-        except Exception:
+        except BaseException:
             after.call_off()
             self.server.forget(after.client)
             raise

@@ -165,12 +165,11 @@ class Run(ShownInBrief):
                 raise RunEndedError("the run has ended: start the other network instead") from self.exception
             network = edit(self._network)
             successors = self._starter.successors(network, self._running.by_clock)
-            pauses = [self._starter.hand_over(self._running, successor) for successor in successors.values()]
+            pause_seconds = self._starter.hand_over_all(network, successors, self._running)
             before, self._network = self._network, network
-            self._starter.describe(network)
             ran = {query.definition_id for query in before.queries}
             come = {query.name: query for query in network.queries if query.definition_id not in ran}
-            return HandOver(first_windows(come, self._running.by_clock), max(pauses, default=0.0))
+            return HandOver(first_windows(come, self._running.by_clock), pause_seconds)
 
     def status(self) -> RunStatus:
         """Return the state after the latest finished micro-batch, of the first time domain."""

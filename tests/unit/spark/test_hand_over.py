@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -11,9 +12,15 @@ from typing import Any, cast
 
 import pytest
 
-from streamshed.errors import RunEndedError, ServerUnavailableError, SinkUnavailableError, SourceUnavailableError
+from streamshed.errors import (
+    RunEndedError,
+    ServerUnavailableError,
+    SinkUnavailableError,
+    SourceUnavailableError,
+    StreamshedError,
+)
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.network import network
+from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.source.sources import rate
 from streamshed.spark.domain_draft import DomainDraft
@@ -67,9 +74,24 @@ class Starter(DomainStarter):
     """Starts such domains, but for drafts that fail."""
 
     failing: list[Any] = field(default_factory=list)
-    failure: Exception = field(default_factory=lambda: SourceUnavailableError("its folder went away"))
+    failure: BaseException = field(default_factory=lambda: SourceUnavailableError("its folder went away"))
+    described: list[QueryNetwork] = field(default_factory=list)
+    full_disk: bool = False
+
+    def describe(self, network: QueryNetwork) -> None:
+        if self.full_disk:
+            raise SinkUnavailableError("the disk is full")
+        self.described.append(network)
+
     begun: list[Any] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
+
+    def successors(
+        self,
+        network: QueryNetwork,  # noqa: ARG002 - as the real one
+        running: Mapping[str, DomainRun],
+    ) -> dict[str, Successor]:
+        return {clock: successor(name, clock) for name, clock in zip("cd", running, strict=True)}
 
     def successor(self, before: DomainRun, draft: DomainDraft) -> Successor:  # noqa: ARG002 - as the real one
         return Successor(draft, cast(DomainFrame, None))
@@ -87,11 +109,11 @@ def draft(name: str, clock: str = "time") -> Any:
     return SimpleNamespace(name=name, domain=SimpleNamespace(clock=clock))
 
 
-def successor(name: str) -> Successor:
-    return Successor(draft(name), cast(DomainFrame, None))
+def successor(name: str, clock: str = "time") -> Successor:
+    return Successor(draft(name, clock), cast(DomainFrame, None))
 
 
-def starter(*failing: Any, **failure: Exception) -> Starter:
+def starter(*failing: Any, **options: Any) -> Starter:
     nothing = cast(Any, None)
     forgotten: list[str] = []
     return Starter(
@@ -103,7 +125,7 @@ def starter(*failing: Any, **failure: Exception) -> Starter:
         checkpoint=nothing,
         failing=list(failing),
         forgotten=forgotten,
-        **failure,
+        **options,
     )
 
 
@@ -177,6 +199,46 @@ def test_where_neither_can_begin_for_a_fault_that_stays_the_run_has_failed() -> 
     supervision.look(10.0)
     assert not run.is_active
     assert str(run.exception) == "its folder went away"
+
+
+def test_a_change_that_is_interrupted_leaves_what_ran_before() -> None:
+    domains = running(draft("a"))
+    with pytest.raises(KeyboardInterrupt):
+        starter(draft("c"), failure=KeyboardInterrupt()).hand_over(domains, successor("c"))
+    assert names(domains) == ["a"]
+    assert domains.domains[0].query.isActive
+
+
+def two_clocks(starts: Starter) -> tuple[Run, RunningDomains]:
+    """A run of a and b, in whose place c and d are to come."""
+    domains = running(draft("a"), draft("b", "sensors"))
+    supervision = Supervision(domains, lambda _: None, patience_seconds=1.0)
+    return Run(domains, ExitStack(), starts, network(TICKS.query("rows")), supervision), domains
+
+
+def test_several_clocks_are_handed_over_together() -> None:
+    starts = starter()
+    (run, domains), after = two_clocks(starts), network(TICKS.query("rows"))
+    assert 0 <= run.hand_over(after).pause_seconds < 60
+    assert (names(domains), run.network, starts.described) == (["c", "d"], after, [after])
+
+
+@pytest.mark.parametrize("starts", [starter(draft("d", "sensors")), starter(full_disk=True)], ids=["query", "disk"])
+def test_where_one_clock_cannot_be_handed_over_none_is(starts: Starter) -> None:
+    run, domains = two_clocks(starts)
+    before = run.network
+    with pytest.raises(StreamshedError, match=r"went away|disk is full"):
+        run.hand_over(network(TICKS.query("rows")))
+    assert (names(domains), run.network, starts.described) == (["a", "b"], before, [])
+    assert run.is_active
+
+
+def test_an_error_notes_which_clock_could_not_be_handed_back() -> None:
+    run, domains = two_clocks(starter(draft("d", "sensors"), draft("a")))
+    with pytest.raises(SourceUnavailableError, match="went away") as raised:
+        run.hand_over(network(TICKS.query("rows")))
+    assert names(domains) == ["c", "b"]
+    assert raised.value.__notes__ == ['the clock "time" goes on with the other network: its folder went away']
 
 
 def test_where_it_cannot_be_closed_in_good_order_it_runs_again() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -10,7 +11,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
-from pyspark.errors import StreamingQueryException
 
 from streamshed.control.explained_change import ExplainedChange, explain_change
 from streamshed.errors import RunEndedError
@@ -255,27 +255,26 @@ class Run(ShownInBrief):
         return page
 
     def await_termination(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until it stops, and raise what stopped it; False when the time ran out first."""
-        deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
-        while True:
-            domains = self._domains
-            for domain in domains:
-                left = None if deadline is None else max(deadline - time.monotonic(), 0.001)
-                try:
-                    has_stopped = domain.query.awaitTermination(left)  # type: ignore[arg-type]
-                except StreamingQueryException:
-                    if (failure := self._supervision.failure(domain)) is not None:
-                        raise explained(failure) from failure
-                    time.sleep(LOOK_EVERY_SECONDS)
-                    has_stopped = deadline is None or time.monotonic() < deadline
-                if has_stopped is False:
-                    return False
-            with self._changing:  # it may have been stopped to be handed over
-                if domains == self._domains and not any(map(self._runs, domains)):
-                    break
-        if (failure := self._given_up) is not None:
+        """Wait until it stops, and raise what stopped it, or a clock of it; False when the time ran out first."""
+        deadline = math.inf if timeout_seconds is None else time.monotonic() + timeout_seconds
+        while not self._has_ended:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(LOOK_EVERY_SECONDS, left))
+        if (failure := self.exception) is not None:
             raise failure
         return True
+
+    @property
+    def _has_ended(self) -> bool:
+        """Whether something stopped it, or a clock of it, or all has stopped."""
+        if self.exception is not None:
+            return True
+        if any(map(self._runs, self._domains)):
+            return False
+        with self._changing:  # it may have been stopped to be handed over
+            return not any(map(self._runs, self._domains))
 
     def drain(self, timeout_seconds: float = 120.0) -> bool:
         """Read all that has come, answer all windows that are open, then stop; False when the time ran out first.

@@ -241,6 +241,27 @@ def test_an_error_notes_which_clock_could_not_be_handed_back() -> None:
     assert raised.value.__notes__ == ['the clock "time" goes on with the other network: its folder went away']
 
 
+def test_who_waits_is_told_of_a_clock_that_has_failed_while_another_runs_on() -> None:
+    run, domains = two_clocks(starter())
+    first, second = cast(Any, domains.domains)
+    assert not run.await_termination(0.0)
+    full = RuntimeError("java.io.IOException: No space left on device")
+    second.query = SimpleNamespace(isActive=False, exception=lambda: full)
+    with pytest.raises(SinkUnavailableError, match="no space is left") as raised:
+        run.await_termination()
+    assert raised.value.__cause__ is full
+    assert first.query.isActive
+
+
+def test_who_waits_is_told_once_all_clocks_have_stopped() -> None:
+    run, domains = two_clocks(starter())
+    first, second = cast(Any, domains.domains)
+    first.close()
+    assert not run.await_termination(0.0)
+    second.close()
+    assert run.await_termination()
+
+
 def test_where_it_cannot_be_closed_in_good_order_it_runs_again() -> None:
     domains = running(draft("a"))
     cast(Any, domains.domains[0]).fails_to_close = SinkUnavailableError("the disk is full")

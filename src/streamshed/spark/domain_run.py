@@ -109,6 +109,8 @@ class DomainRun:
         self._window_pieces: WindowPieces | None = None
         self.idle_since_seconds = math.inf
         """When its last micro-batch had ended, on a clock that never steps; infinite while it runs."""
+        self.hindrance: Exception | None = None
+        """What keeps it from running again, now that it was stopped; None: nothing."""
 
     def _write_what_is_learned(self) -> None:
         if self.domain.joined:
@@ -195,6 +197,11 @@ class DomainRun:
         return self._query
 
     @property
+    def failure(self) -> Exception | None:
+        """What has ended it; None: it runs, or was stopped."""
+        return self.hindrance or self.query.exception()
+
+    @property
     def finished(self) -> Finished:
         """The states after its latest micro-batches."""
         return self._finished
@@ -222,14 +229,18 @@ class DomainRun:
         """What its tasks ask for plans."""
         return self._frame.client
 
-    def start(self) -> None:
-        """Start the streaming query; somebody answers `client` by now.
+    def require_sources(self) -> None:
+        """See that what its rows come from is there.
 
         Raises:
             SourceUnavailableError: Its topics are not there, or the registry of their schemas.
         """
         require_readable(self.domain.sources)
         self._topics.require_topics()
+
+    def start(self) -> None:
+        """Start the streaming query, once `require_sources` is content; somebody answers `client` by now."""
+        self.require_sources()
         try_sql(self._spark, self._works, self._loop, parallel_tasks=self._tasks)
         if self._frame.drops_windows:
             by_group = frozenset(name for name, work in self._works.items() if work.cohort_keys)

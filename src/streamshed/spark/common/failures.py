@@ -85,7 +85,9 @@ def explained(error: Exception) -> Exception:
         if (match := re.search(pattern, text)) is not None:
             said = " ".join(text[text.rfind("\n", 0, match.start()) + 1 :].partition("\tat ")[0].split())
             said = said.partition(_ADVICE)[0]
-            return kind(f"{sentence}. Spark says: {said[:_LONGEST]}")
+            explanation = kind(f"{sentence}. Spark says: {said[:_LONGEST]}")
+            explanation.__cause__ = error
+            return explanation
     return error
 
 

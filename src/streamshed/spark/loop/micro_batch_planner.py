@@ -76,6 +76,9 @@ class MicroBatchPlanner:
     """Of the sources, once the query is laid out."""
     _last_started: float | None = None
     _recorded = -1
+    _failure: Exception | None = None
+    """What has kept a micro-batch from being recorded; nothing is recorded or planned from then on."""
+    _is_failure_told = False
     _catching_up: CatchingUp | None = None
 
     def __init__(  # noqa: PLR0913 - all that it asks and tells, each by its name
@@ -125,6 +128,9 @@ class MicroBatchPlanner:
                 return self._written_again(micro_batch_id, written_text)
             if self._recorded < micro_batch_id - 1:
                 self._record_last()
+            if self._failure is not None:
+                self._is_failure_told = True
+                raise self._failure
             row, decision = self._decided(micro_batch_id)
             text = row.to_json()
             self._plans.write(micro_batch_id, text)
@@ -155,10 +161,12 @@ class MicroBatchPlanner:
     def record_last(self) -> int:
         """Take in what is known of the micro-batch that finished last, and return which; -1: none has.
 
-        A plan does so where nobody has.
+        A plan does so where nobody has, and raises what has failed here, each time. Once it has, this does no more.
         """
         with self._lock:
             self._record_last()
+            if self._failure is not None and not self._is_failure_told:
+                raise self._failure
             return self._recorded
 
     def drain(self) -> None:
@@ -329,8 +337,14 @@ class MicroBatchPlanner:
 
     def _record_last(self) -> None:
         report = self._reports()
-        if report is None or report.micro_batch_id <= self._recorded:
+        if report is None or report.micro_batch_id <= self._recorded or self._failure is not None:
             return
+        try:
+            self._record(report)
+        except Exception as error:  # noqa: BLE001 - half of it is done: it cannot be tried again, and is told who asks
+            self._failure = error
+
+    def _record(self, report: MicroBatchReport) -> None:
         written = self._plans.row(report.micro_batch_id)
         report = with_sure_signs(report, written)
         is_cold, self._recorded = self._recorded < 0, report.micro_batch_id

@@ -220,13 +220,17 @@ def use_this_python(session: SparkSession) -> None:
 _UTC = frozenset({"utc", "etc/utc", "gmt", "etc/gmt", "z", "zulu", "uct", "+00:00", "universal"})
 
 
-_REQUIRED: Mapping[str, tuple[str, str]] = {
-    "spark.sql.timestampType": ("TIMESTAMP_LTZ", "a timestamp in a schema or in SQL would be a time without a zone"),
-    "spark.sql.caseSensitive": ("false", "columns would not be those that names in another case mean"),
-    "spark.sql.files.ignoreMissingFiles": ("false", "rows of files that vanish would be lost without a word"),
-    "spark.sql.files.ignoreCorruptFiles": ("false", "rows of damaged files would be lost without a word"),
+_REQUIRED: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "spark.sql.timestampType": (("TIMESTAMP_LTZ",), "a timestamp in a schema or in SQL would be a time without a zone"),
+    "spark.sql.caseSensitive": (("false",), "columns would not be those that names in another case mean"),
+    "spark.sql.files.ignoreMissingFiles": (("false",), "rows of files that vanish would be lost without a word"),
+    "spark.sql.files.ignoreCorruptFiles": (("false",), "rows of damaged files would be lost without a word"),
+    "spark.sql.legacy.timeParserPolicy": (
+        ("CORRECTED", "EXCEPTION"),
+        "times in texts would be read by the rules of Spark 2, which know no fractions of a second",
+    ),
 }
-"""Settings under which answers would be others: what they have to be, and what would happen else."""
+"""Settings under which answers would be others: what they may be, and what would happen else."""
 
 
 def require_settings(session: SparkSession) -> None:
@@ -239,10 +243,10 @@ def require_settings(session: SparkSession) -> None:
     """
     zone = session.conf.get("spark.sql.session.timeZone") or ""
     problems = [
-        f"the session's {name} is {value}: set it to {wanted}, in a session beside it (newSession) if need be"
+        f"the session's {name} is {value}: set it to {allowed[0]}, in a session beside it (newSession) if need be"
         f" ({otherwise})"
-        for name, (wanted, otherwise) in _REQUIRED.items()
-        if (value := str(session.conf.get(name))).lower() != wanted.lower()
+        for name, (allowed, otherwise) in _REQUIRED.items()
+        if (value := str(session.conf.get(name))).lower() not in map(str.lower, allowed)
     ]
     if zone.lower() not in _UTC:
         problems.append(

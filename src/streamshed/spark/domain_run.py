@@ -24,6 +24,7 @@ from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.checkpoint_reader import is_written, query_id
 from streamshed.spark.checkpoint.source_logs import source_logs
 from streamshed.spark.checkpoint.source_places import source_places
+from streamshed.spark.checkpoint.stop_note import StopNote
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE
 from streamshed.spark.cluster.domain_scaling import DomainScaling
 from streamshed.spark.cluster.input_cut import InputCut, WindowPieces
@@ -51,6 +52,7 @@ from streamshed.spark.loop.sql_trials import try_sql
 from streamshed.spark.loop.topic_reading import TopicReading
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_row import StreamPlan
+from streamshed.spark.settled_query import end_query
 from streamshed.spark.sinks.sinks import Sink
 from streamshed.spark.source.progress import MicroBatchReport, last_report
 from streamshed.spark.windows.manifest import Manifest
@@ -277,8 +279,13 @@ class DomainRun:
             if self._query is not None and self._writer is not None:
                 last_written = self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
                 self.idle_since_seconds = time.monotonic()
-                self._checkpoint.end(self._query, last_written)
-                self._planner.record_last()
+                end_query(self._query, last_written)
+                self._note_stop(last_written, self._planner.record_last())
+
+    def _note_stop(self, last_written: int | None, recorded: int) -> None:
+        if last_written is not None:
+            note = StopNote(last_written=last_written, recorded=recorded, latest_event=self._planner.latest_event)
+            self._checkpoint.note_stop(note)
 
     def call_off(self) -> None:
         """End what has failed to begin; nothing is written down."""

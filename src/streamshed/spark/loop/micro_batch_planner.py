@@ -168,6 +168,11 @@ class MicroBatchPlanner:
                 self._catching_up = CatchingUp(self._facts.sources, self._clock())
 
     @property
+    def latest_event(self) -> Mapping[str, int]:
+        """Per stream, its latest event time up to the micro-batch that was recorded last."""
+        return dict(self._carrier.latest_event)
+
+    @property
     def drained_at(self) -> int | None:
         """The watermark at which all windows are closed, microseconds; None: nothing is drained, or not yet."""
         return self._carrier.drained_at

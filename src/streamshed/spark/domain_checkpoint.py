@@ -10,7 +10,7 @@ from streamshed.errors import IncompatibleCheckpointError, StreamshedError
 from streamshed.spark.admit.set_aside import discard_unfinished
 from streamshed.spark.checkpoint.checkpoint_reader import (
     interrupted_repartitioning,
-    last_begun,
+    last_committed,
     watermark_milliseconds,
 )
 from streamshed.spark.checkpoint.source_places import SourcePlaces
@@ -56,8 +56,11 @@ class DomainCheckpoint:
 
     @property
     def watermark(self) -> int:
-        """The one with which the micro-batch was planned that began last, microseconds; 0: none has begun."""
-        last = last_begun(self.spark_folder)
+        """The one with which the micro-batch was planned that finished last, microseconds; 0: none has.
+
+        State holds nothing that closed by then. One that began later may run again, and close more.
+        """
+        last = last_committed(self.spark_folder)
         return 0 if last is None else watermark_milliseconds(self.spark_folder, last) * 1000
 
     def continued(self, draft: DomainDraft) -> Manifest:

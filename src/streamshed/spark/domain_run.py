@@ -100,8 +100,9 @@ class DomainRun:
         self._scaling = self._shared_scaling()
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
         self._finished = Finished(domain.clock) if finished is None else finished
-        lost_rows, spark_folder = self._finished.latest.lost_rows, self._checkpoint.spark_folder
-        self._topics = TopicReading(spark, domain.sources, spark_folder, self._loop, lost_rows=lost_rows)
+        lost_rows, note = self._finished.latest.lost_rows, checkpoint.stopped
+        untold, spark_folder = None if note is None else note.lost_rows, checkpoint.spark_folder
+        self._topics = TopicReading(spark, domain.sources, spark_folder, self._loop, lost_rows=lost_rows, untold=untold)
         outputs = draft.compiled.row_outputs
         self._recorder, self._planner = self._new_recorder(outputs), self._new_planner(outputs)
         self._query: StreamingQuery | None = None
@@ -284,7 +285,8 @@ class DomainRun:
 
     def _note_stop(self, last_written: int | None, recorded: int) -> None:
         if last_written is not None:
-            note = StopNote(last_written=last_written, recorded=recorded, latest_event=self._planner.latest_event)
+            latest_event, untold = self._planner.latest_event, self._topics.lost.untold or {}
+            note = StopNote(last_written=last_written, recorded=recorded, latest_event=latest_event, lost_rows=untold)
             self._checkpoint.note_stop(note)
 
     def call_off(self) -> None:

@@ -22,11 +22,13 @@ class StopNote:
             it was called off, and nobody has seen anything of it.
         recorded: The latest micro-batch that Spark has reported, which the rest includes; -1: none.
         latest_event: Per stream, its latest event time, microseconds.
+        lost_rows: By stream, rows that were deleted before they were read, and that no plan has told of.
     """
 
     last_written: int
     recorded: int = -1
     latest_event: Mapping[str, int] = field(default_factory=dict)
+    lost_rows: Mapping[str, int] = field(default_factory=dict)
 
 
 def note_stop(folder: Storage, note: StopNote) -> None:

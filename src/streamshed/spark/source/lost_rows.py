@@ -26,18 +26,21 @@ class LostRows:
     Spark goes on where a topic begins now, and says nothing. A micro-batch lacks rows if it was to begin before that.
     The broker is asked before a micro-batch reads its rows, and again after one that read fewer than its offsets
     promise: rows may have been deleted meanwhile. Fewer rows alone say nothing: transactions and compaction take
-    offsets, too.
+    offsets, too. Of the last micro-batch of a run that died nobody knows how many were read: what is gone of it by the
+    restart counts.
 
     Args:
         brokers: By stream, who tells where its topics begin.
         rows: How many rows are known to be lost.
+        untold: By stream, those of them that no plan has told of; None: nobody knows, as the run before died.
     """
 
-    def __init__(self, brokers: Mapping[str, Earliest], rows: int = 0) -> None:
+    def __init__(self, brokers: Mapping[str, Earliest], rows: int = 0, untold: Mapping[str, int] | None = None) -> None:
         self._brokers = brokers
         self._ranges: dict[int, dict[str, list[_Range]]] = {}
         self._lost: dict[int, dict[str, int]] = {}
-        self._noticed_later: dict[str, int] = {}
+        self.untold: Mapping[str, int] | None = untold
+        """By stream, rows that are known to be lost, and that no plan has told of; None: nobody has looked."""
         self.rows = rows
         """How many are known to be lost by now."""
 
@@ -51,6 +54,8 @@ class LostRows:
         """
         if not self._brokers:
             return {}
+        if self.untold is None:
+            self.again(checkpoint, micro_batch_id - 1, places)
         by_source = offset_ranges(checkpoint, micro_batch_id, places)
         ranges = {
             stream: [by_source[source] for source in places.sources_of(stream) if source in by_source]
@@ -58,7 +63,7 @@ class LostRows:
         }
         lost = {stream: self._missing(stream, of_stream) for stream, of_stream in ranges.items()}
         self._ranges[micro_batch_id], self._lost[micro_batch_id] = ranges, lost
-        later, self._noticed_later = self._noticed_later, {}
+        later, self.untold = self.untold or {}, {}
         self.rows += sum(lost.values())
         return {stream: rows for stream in lost if (rows := lost[stream] + later.get(stream, 0))}
 
@@ -67,7 +72,8 @@ class LostRows:
 
         That is in time: a micro-batch closes no window that rows of its own belong to.
         """
-        self._noticed_later = self.coming(checkpoint, micro_batch_id, places)
+        self.untold = {}
+        self.untold = self.coming(checkpoint, micro_batch_id, places)
 
     def finished(self, micro_batch_id: int, read_rows: Mapping[str, int]) -> None:
         """Take in how many rows of each stream a micro-batch has read."""
@@ -76,9 +82,10 @@ class LostRows:
             promised = sum(sum(rows_by_partition(since, until)) for since, until in of_stream)
             unexplained = promised - lost[stream] - read_rows.get(stream, promised)
             if unexplained > 0:
-                later = min(unexplained, self._missing(stream, of_stream) - lost[stream])
-                self._noticed_later[stream] = self._noticed_later.get(stream, 0) + max(0, later)
-                self.rows += max(0, later)
+                later = max(0, min(unexplained, self._missing(stream, of_stream) - lost[stream]))
+                untold = self.untold or {}
+                self.untold = {**untold, stream: untold.get(stream, 0) + later}
+                self.rows += later
 
     def _missing(self, stream: str, ranges: list[_Range]) -> int:
         missing = 0

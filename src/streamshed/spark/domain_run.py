@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -24,6 +23,7 @@ from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.checkpoint_reader import is_written, query_id
 from streamshed.spark.checkpoint.source_logs import source_logs
 from streamshed.spark.checkpoint.source_places import source_places
+from streamshed.spark.checkpoint.stop_note import StopNote
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE
 from streamshed.spark.cluster.domain_scaling import DomainScaling
 from streamshed.spark.cluster.input_cut import InputCut, WindowPieces
@@ -51,6 +51,8 @@ from streamshed.spark.loop.sql_trials import try_sql
 from streamshed.spark.loop.topic_reading import TopicReading
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_row import StreamPlan
+from streamshed.spark.query_name import free_name
+from streamshed.spark.settled_query import end_query
 from streamshed.spark.sinks.sinks import Sink
 from streamshed.spark.source.progress import MicroBatchReport, last_report
 from streamshed.spark.windows.manifest import Manifest
@@ -98,8 +100,9 @@ class DomainRun:
         self._scaling = self._shared_scaling()
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
         self._finished = Finished(domain.clock) if finished is None else finished
-        lost_rows, spark_folder = self._finished.latest.lost_rows, self._checkpoint.spark_folder
-        self._topics = TopicReading(spark, domain.sources, spark_folder, self._loop, lost_rows=lost_rows)
+        lost_rows, note = self._finished.latest.lost_rows, checkpoint.stopped
+        untold, spark_folder = None if note is None else note.shares_there, checkpoint.spark_folder
+        self._topics = TopicReading(spark, domain.sources, spark_folder, self._loop, lost_rows=lost_rows, untold=untold)
         outputs = draft.compiled.row_outputs
         self._recorder, self._planner = self._new_recorder(outputs), self._new_planner(outputs)
         self._query: StreamingQuery | None = None
@@ -288,8 +291,16 @@ class DomainRun:
             if self._query is not None and self._writer is not None:
                 last_written = self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
                 self.idle_since_seconds = time.monotonic()
-                self._checkpoint.end(self._query, last_written)
-                self._planner.record_last()
+                end_query(self._query, last_written)
+                self._note_stop(last_written, self._planner.record_last())
+
+    def _note_stop(self, last_written: int | None, recorded: int) -> None:
+        if last_written is not None:
+            latest_event, untold = self._planner.latest_event, self._topics.lost.untold or {}
+            note = StopNote(
+                last_written=last_written, recorded=recorded, latest_event=latest_event, shares_there=untold
+            )
+            self._checkpoint.note_stop(note)
 
     def call_off(self) -> None:
         """End what has failed to begin; nothing is written down."""
@@ -385,14 +396,3 @@ class DomainRun:
         self._topics.finished(report)
         self._recorder.record(report, outcome, plans, written)
         self._learned.write_if_due()
-
-
-def free_name(wanted: str, taken: Collection[str | None]) -> str:
-    """Return the wanted name; where it is taken, the wanted name with a number.
-
-    Example:
-        >>> free_name("streamshed time", [None]), free_name("streamshed time", ["streamshed time"])
-        ('streamshed time', 'streamshed time 2')
-    """
-    names = itertools.chain([wanted], (f"{wanted} {number}" for number in itertools.count(2)))
-    return next(name for name in names if name not in taken)

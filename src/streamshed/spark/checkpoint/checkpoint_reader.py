@@ -50,6 +50,21 @@ def idle_sources(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces)
     return frozenset(source for source, offset in until.items() if offset == since.get(source))
 
 
+def sources_read(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> frozenset[int]:
+    """Return the sources of which rows may have been read by the end of a micro-batch, by number."""
+    offsets = _offsets(checkpoint, micro_batch_id, places)
+    return frozenset(
+        source for source, offset in offsets.items() if offset and offset != first_offsets(checkpoint, source)
+    )
+
+
+def read_alike(checkpoint: Storage, micro_batch_id: int, other_id: int) -> bool:
+    """Whether all sources have been read as far by the end of a micro-batch as by that of another one."""
+    texts = [checkpoint.read_text(f"offsets/{number}") for number in (micro_batch_id, other_id)]
+    of_sources = [None if text is None else text.splitlines()[2:] for text in texts]
+    return of_sources[0] is not None and of_sources[0] == of_sources[1]
+
+
 def limited_sources(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> frozenset[int]:
     """Return the sources that a micro-batch may have left something for later: those over files, and over brokers."""
     offsets = _offsets(checkpoint, micro_batch_id, places)

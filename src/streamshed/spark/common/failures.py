@@ -11,6 +11,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from streamshed.errors import (
+    IncompatibleCheckpointError,
     InvalidExpressionError,
     ServerUnavailableError,
     SinkUnavailableError,
@@ -51,6 +52,14 @@ _EXPLAINED: tuple[tuple[str, type[StreamshedError], str], ...] = (
         (
             "the registry that has the schemas of a stream refuses to tell them, although it did when the run began:"
             " see to its address and credentials, and start again from the checkpoint"
+        ),
+    ),
+    (
+        r"the manifest does not name a sharing class",
+        IncompatibleCheckpointError,
+        (
+            "the checkpoint's state holds sums of rows, and its manifest does not say of which queries, as if it were"
+            " of another checkpoint or time: put it back, or start with a new checkpoint folder"
         ),
     ),
     (

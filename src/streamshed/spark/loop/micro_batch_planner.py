@@ -136,7 +136,8 @@ class MicroBatchPlanner:
             self._plans.write(micro_batch_id, text)
             self._note_asked(micro_batch_id)
             self._on_decision(decision)
-            self._forget(micro_batch_id - KEPT_PLANS)
+            self._clock_lead_seconds.pop(micro_batch_id - KEPT_PLANS, None)
+            self._plans.forget(micro_batch_id - KEPT_PLANS)
             return text
 
     def _written_again(self, micro_batch_id: int, written_text: str) -> str:
@@ -174,6 +175,11 @@ class MicroBatchPlanner:
         with self._lock:
             if self._catching_up is None:
                 self._catching_up = CatchingUp(self._facts.sources, self._clock())
+
+    @property
+    def latest_event(self) -> Mapping[str, int]:
+        """Per stream, its latest event time up to the micro-batch that was recorded last."""
+        return dict(self._carrier.latest_event)
 
     @property
     def drained_at(self) -> int | None:
@@ -392,7 +398,3 @@ class MicroBatchPlanner:
 
     def _note_asked(self, micro_batch_id: int) -> None:
         self._clock_lead_seconds[micro_batch_id] = self._steady_clock() - self._clock()
-
-    def _forget(self, micro_batch_id: int) -> None:
-        self._clock_lead_seconds.pop(micro_batch_id, None)
-        self._plans.forget(micro_batch_id)

@@ -49,12 +49,14 @@ class RememberedClass:
     Attributes:
         class_id: Its number in state.
         members: The queries it served.
-        retired_at: Watermark of the restart that no longer had it, microseconds; None: it is in use.
+        retired_at: An event time that no row of it is later than, microseconds; None: it is in use.
+        stream: Whose rows it sums up; empty: of a checkpoint that does not say.
     """
 
     class_id: int
     members: tuple[Member, ...]
     retired_at: int | None = None
+    stream: str = ""
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,12 @@ def _class_to_json(remembered: RememberedClass) -> Mapping[str, Any]:
         ]
         for member in remembered.members
     ]
-    return {"class_id": remembered.class_id, "members": members, "retired_at": remembered.retired_at}
+    return {
+        "class_id": remembered.class_id,
+        "members": members,
+        "retired_at": remembered.retired_at,
+        "stream": remembered.stream,
+    }
 
 
 def _class_from_json(document: Mapping[str, Any]) -> RememberedClass:
@@ -230,4 +237,4 @@ def _class_from_json(document: Mapping[str, Any]) -> RememberedClass:
         )
         for bit, definition_id, slot, size, slide, offset, counts_only in document["members"]
     )
-    return RememberedClass(document["class_id"], members, document["retired_at"])
+    return RememberedClass(document["class_id"], members, document["retired_at"], document.get("stream", ""))

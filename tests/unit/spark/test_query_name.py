@@ -1,4 +1,4 @@
-from streamshed.spark.domain_run import free_name
+from streamshed.spark.query_name import free_name
 
 
 def test_the_first_name_that_is_free_is_taken() -> None:

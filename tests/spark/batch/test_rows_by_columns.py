@@ -252,7 +252,8 @@ def test_broken_records_of_files_say_where_they_are(spark: SparkSession, records
     ("aggregate", "reason"),
     [
         ("stddev(size)", 'the query "q" asks for v, an aggregate that is made of single values'),
-        ("max(host)", "is a text"),
+        ("max(host)", "is string, which is summed up by Spark"),
+        ("sum(if(ok, 2.0, 1.0))", "is decimal(2,1), which is summed up by Spark"),
         ("sum(levenshtein(host, 'a'))", "levenshtein"),
     ],
 )

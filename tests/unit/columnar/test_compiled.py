@@ -177,6 +177,23 @@ def test_a_whole_division_is_unsure_for_either_reason() -> None:
     assert values("a div b", ANSI, **columns) == [UNSURE, UNSURE, 3]
 
 
+@pytest.mark.parametrize("dialect", [ANSI, LAX])
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("pmod(a, -3)", [UNSURE] * 3),
+        ("pmod(a, 0)", [UNSURE] * 3),
+        ("if(a > 0, pmod(a, 3 - 6), a)", [UNSURE, -7, 0]),
+        ("pmod(a, -3) + 1", [UNSURE] * 3),
+        ("pmod(a, 3)", [1, 2, 0]),
+    ],
+)
+def test_a_constant_divisor_leaves_each_row_to_spark_that_comes_to_it(
+    sql: str, expected: list[object], dialect: Dialect
+) -> None:
+    assert values(sql, dialect, a=pa.array([7, -7, 0], pa.int32())) == expected
+
+
 def test_seconds_before_1970_are_cut_off_by_one_function_and_rounded_down_by_another() -> None:
     ts = pa.array([-1, 1_500_000], pa.timestamp("us", "UTC"))
     assert values("unix_timestamp(ts)", ts=ts) == [0, 1]

@@ -272,7 +272,10 @@ def test_texts_that_are_no_utf_8_take_the_way_of_spark(spark: SparkSession, tmp_
     assert _answered(network(query), spark) == _answered(network(query), _row_by_row(spark))
 
 
-def test_the_names_of_folders_are_columns(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("options", "told"), [({}, 12), ({"recursiveFileLookup": "true"}, 2)], ids=str)
+def test_the_names_of_folders_are_columns(
+    spark: SparkSession, tmp_path: Path, options: dict[str, str], told: int
+) -> None:
     days = [date(2024, 1, 1), date(2024, 1, 2), None]
     frame = spark.createDataFrame(
         [(START + timedelta(seconds=n), n, days[n % 3], f"a b%{n % 2}") for n in range(60)],
@@ -280,10 +283,10 @@ def test_the_names_of_folders_are_columns(spark: SparkSession, tmp_path: Path) -
     )
     frame.coalesce(1).write.partitionBy("Day", "s").parquet(str(tmp_path / "in"))
     schema = "at timestamp, n bigint, day date, S string"
-    rows = stream("rows", folder(tmp_path / "in", "parquet", schema=schema), time="at")
+    rows = stream("rows", folder(tmp_path / "in", "parquet", schema=schema, options=options), time="at")
     hourly = rows.window("1 hour").by(s="s", day="CAST(day AS string)").agg(n="count(*)", total="sum(n)").query("q")
     compiled = _compiled(spark, (hourly,), Admission())
     assert compiled.row_by_row is None
     found = _answered(network(hourly), spark)
-    assert len(found) == 12
+    assert len(found) == told
     assert found == _answered(network(hourly), _row_by_row(spark))

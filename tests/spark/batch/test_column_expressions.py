@@ -41,3 +41,10 @@ def test_the_settings_that_are_assumed_are_those_that_spark_has(spark: SparkSess
     session = spark.newSession()
     settings = {name: str(session.conf.get(name)).lower() for name in ASSUMED_SETTINGS}
     assert settings == {name: value.lower() for name, value in ASSUMED_SETTINGS.items()}
+
+
+@pytest.mark.parametrize(("sql", "value"), [("m.K", 1), ("m.k", 2), ("m.`K`", 1), ("(m).k", 2), ("s.k", 3), ("s.K", 3)])
+def test_a_key_of_a_map_has_its_case_behind_a_dot(spark: SparkSession, sql: str, value: int) -> None:
+    """So spellings of expressions differ in it; fields of structs are then two queries, which are merely not shared."""
+    row = spark.range(1).selectExpr("map('K', 1, 'k', 2) AS m", "named_struct('K', 3) AS s")
+    assert row.selectExpr(sql).collect()[0][0] == value

@@ -48,3 +48,11 @@ def test_a_key_of_a_map_has_its_case_behind_a_dot(spark: SparkSession, sql: str,
     """So spellings of expressions differ in it; fields of structs are then two queries, which are merely not shared."""
     row = spark.range(1).selectExpr("map('K', 1, 'k', 2) AS m", "named_struct('K', 3) AS s")
     assert row.selectExpr(sql).collect()[0][0] == value
+
+
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [("'o''neil'", "o'neil"), ("'o' 'neil'", "oneil"), ('"o""neil"', 'o"neil'), ("'o'\"neil\"", "oneil")],
+)
+def test_only_a_doubled_quote_is_part_of_a_text(spark: SparkSession, sql: str, value: str) -> None:
+    assert spark.range(1).selectExpr(sql).collect()[0][0] == value

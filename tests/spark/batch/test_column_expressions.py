@@ -56,3 +56,9 @@ def test_a_key_of_a_map_has_its_case_behind_a_dot(spark: SparkSession, sql: str,
 )
 def test_only_a_doubled_quote_is_part_of_a_text(spark: SparkSession, sql: str, value: str) -> None:
     assert spark.range(1).selectExpr(sql).collect()[0][0] == value
+
+
+@pytest.mark.parametrize(("text", "is_there"), [("x\r\n", False), ("x\n", True), ("x\r", True), ("xb\r\n", True)])
+def test_a_dollar_does_not_part_a_line_end(spark: SparkSession, text: str, is_there: bool) -> None:
+    row = spark.createDataFrame([(text,)], "x string")
+    assert row.selectExpr("x RLIKE 'x[^a]$'").collect()[0][0] is is_there

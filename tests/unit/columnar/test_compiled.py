@@ -223,6 +223,24 @@ def test_a_point_stands_for_no_line_end_and_a_dollar_before_the_last() -> None:
     assert values("x RLIKE 'bc$'", x=texts) == [False] * 4 + [True] * 3 + [False]
 
 
+@pytest.mark.parametrize(
+    ("regex", "expected"),
+    [
+        ("x[^a]$", [UNSURE, True, True, False, None]),
+        ("^(x|[^a])+$", [UNSURE, True, True, True, None]),
+        ("x\r$", [UNSURE, False, False, False, None]),
+        ("x[^a]", [True, True, True, False, None]),
+        ("x.?$", [True, True, True, True, None]),
+    ],
+)
+def test_a_dollar_does_not_part_a_line_end(regex: str, expected: list[object]) -> None:
+    texts = pa.array(["x\r\n", "x\n", "xb", "x", None])
+    assert values(f"x RLIKE '{regex}'", x=texts) == expected
+    assert values(f"x NOT RLIKE '{regex}'", x=texts) == [
+        value if value in (UNSURE, None) else not value for value in expected
+    ]
+
+
 def test_decimals_compare_exactly_or_are_left_to_spark() -> None:
     amount = pa.array([Decimal("1.50"), Decimal("1.49"), None], pa.decimal128(10, 2))
     size = pa.array([1, 2, 3], pa.int32())

@@ -8,6 +8,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from streamshed.columnar.column_types import arrow_type, arrow_types
+from streamshed.columnar.expressions.coercion import (
+    BOOLEAN,
+    DATE,
+    INTEGERS,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    type_name,
+)
 from streamshed.columnar.expressions.compiled import ColumnExpression, compiled
 from streamshed.columnar.expressions.dialect import Dialect
 from streamshed.columnar.file_way import check_files
@@ -251,8 +259,8 @@ def _column_class(
     )
     for sql in sharing_class.keys:
         kind = compiled(sql, types, dialect).type
-        if pa.types.is_floating(kind) or pa.types.is_binary(kind):
-            raise Untranslatable(f'rows are grouped by "{sql}", a floating-point number or bytes')
+        if not (_is_whole(kind) or pa.types.is_string(kind)):
+            raise Untranslatable(f'rows are grouped by "{sql}", which is {type_name(kind)}')
     value = sharing_class.value
     form = ValueForm.PRESENCE
     if value is not None and aggregates != {AggregateKind.COUNT}:
@@ -275,6 +283,11 @@ def _column_class(
 def _form(value: str, kind: pa.DataType) -> ValueForm:
     if pa.types.is_floating(kind):
         return ValueForm.FLOATING
-    if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        raise Untranslatable(f'"{value}" is a text')
+    if not _is_whole(kind):
+        raise Untranslatable(f'"{value}" is {type_name(kind)}, which is summed up by Spark')
     return ValueForm.WHOLE
+
+
+def _is_whole(kind: pa.DataType) -> bool:
+    """Whether a value travels as a whole number, see `as_wholes`: a decimal would lose its fraction."""
+    return kind in (*INTEGERS, BOOLEAN, DATE, TIMESTAMP, TIMESTAMP_NTZ)

@@ -162,7 +162,7 @@ class FileRows:
         if name not in self._columns:
             return pa.nulls(rows.num_rows, declared)
         column = rows.column(self._columns[name])
-        if self._is_legacy and pa.types.is_temporal(column.type):
+        if self._is_legacy and pa.types.is_temporal(declared):
             earliest = pc.min(column.cast(pa.timestamp("us")))
             if earliest.is_valid and earliest.as_py() < _YEAR_1900.as_py():
                 raise SourceMismatchError(
@@ -199,31 +199,44 @@ def _encoded(metadata: pq.FileMetaData, names: Iterable[str]) -> list[str]:
 
 def _cast(column: pa.Array, declared: pa.DataType) -> pa.Array:
     """The same values in another type. Bytes that are no UTF-8 remain in texts as they are, as they do in Spark."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if pa.types.is_large_binary(column.type):
-        column = column.cast(pa.binary())
-    if pa.types.is_string(declared) and pa.types.is_binary(column.type):
-        return column.view(declared)
+    if declared in (pa.string(), pa.binary()):
+        return column.cast(pa.binary()).view(declared)
     return column.cast(declared)
 
 
 _WIDER: Mapping[pa.DataType, frozenset[pa.DataType]] = {
-    pa.int8(): frozenset({pa.int16(), pa.int32(), pa.int64()}),
-    pa.int16(): frozenset({pa.int32(), pa.int64()}),
-    pa.int32(): frozenset({pa.int64()}),
-    pa.uint8(): frozenset({pa.int16(), pa.int32(), pa.int64()}),
-    pa.uint16(): frozenset({pa.int32(), pa.int64()}),
+    pa.int8(): frozenset({pa.int16(), pa.int32(), pa.int64(), pa.float64()}),
+    pa.int16(): frozenset({pa.int32(), pa.int64(), pa.float64()}),
+    pa.int32(): frozenset({pa.int64(), pa.float64()}),
+    pa.uint8(): frozenset({pa.int16(), pa.int32(), pa.int64(), pa.float64()}),
+    pa.uint16(): frozenset({pa.int32(), pa.int64(), pa.float64()}),
     pa.uint32(): frozenset({pa.int64()}),
     pa.float32(): frozenset({pa.float64()}),
+    pa.date32(): frozenset({pa.timestamp("us")}),
     pa.string(): frozenset({pa.binary()}),
     pa.binary(): frozenset({pa.string()}),
 }
 """By the type in a file, the other types as which it is read, here and by Spark, with the same values."""
 
 
+_ARROWS_ALONE: Mapping[pa.DataType, pa.DataType] = {
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.binary_view(): pa.binary(),
+    **{pa.duration(unit): pa.int64() for unit in ("s", "ms", "us", "ns")},
+}
+"""Types that Arrow notes beside those of Parquet, which Spark reads: by each, what it is there."""
+
+
 def _is_read_alike(kind: pa.DataType, declared: pa.DataType) -> bool:
-    kind = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}.get(kind, kind)
+    kind = _ARROWS_ALONE.get(kind, kind)
+    if isinstance(kind, pa.BaseExtensionType):
+        return _is_read_alike(kind.storage_type, declared)
     if pa.types.is_dictionary(kind):
         return _is_read_alike(kind.value_type, declared)
     if pa.types.is_timestamp(kind):

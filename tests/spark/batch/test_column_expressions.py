@@ -41,3 +41,24 @@ def test_the_settings_that_are_assumed_are_those_that_spark_has(spark: SparkSess
     session = spark.newSession()
     settings = {name: str(session.conf.get(name)).lower() for name in ASSUMED_SETTINGS}
     assert settings == {name: value.lower() for name, value in ASSUMED_SETTINGS.items()}
+
+
+@pytest.mark.parametrize(("sql", "value"), [("m.K", 1), ("m.k", 2), ("m.`K`", 1), ("(m).k", 2), ("s.k", 3), ("s.K", 3)])
+def test_a_key_of_a_map_has_its_case_behind_a_dot(spark: SparkSession, sql: str, value: int) -> None:
+    """So spellings of expressions differ in it; fields of structs are then two queries, which are merely not shared."""
+    row = spark.range(1).selectExpr("map('K', 1, 'k', 2) AS m", "named_struct('K', 3) AS s")
+    assert row.selectExpr(sql).collect()[0][0] == value
+
+
+@pytest.mark.parametrize(
+    ("sql", "value"),
+    [("'o''neil'", "o'neil"), ("'o' 'neil'", "oneil"), ('"o""neil"', 'o"neil'), ("'o'\"neil\"", "oneil")],
+)
+def test_only_a_doubled_quote_is_part_of_a_text(spark: SparkSession, sql: str, value: str) -> None:
+    assert spark.range(1).selectExpr(sql).collect()[0][0] == value
+
+
+@pytest.mark.parametrize(("text", "is_there"), [("x\r\n", False), ("x\n", True), ("x\r", True), ("xb\r\n", True)])
+def test_a_dollar_does_not_part_a_line_end(spark: SparkSession, text: str, is_there: bool) -> None:
+    row = spark.createDataFrame([(text,)], "x string")
+    assert row.selectExpr("x RLIKE 'x[^a]$'").collect()[0][0] is is_there

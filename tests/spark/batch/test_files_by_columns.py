@@ -195,12 +195,12 @@ def test_what_identifies_a_row_is_hashed_as_spark_does(spark: SparkSession) -> N
 
 TIMES = [START, datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC), None]
 FILED: Mapping[str, tuple[pa.Array, tuple[str, ...]]] = {
-    "int8": (pa.array([-128, 127, None, 0], pa.int8()), ("tinyint", "smallint", "int", "bigint")),
-    "int16": (pa.array([-(2**15), 2**15 - 1, None, 0], pa.int16()), ("smallint", "int", "bigint")),
-    "int32": (pa.array([-(2**31), 2**31 - 1, None, 0], pa.int32()), ("int", "bigint")),
+    "int8": (pa.array([-128, 127, None, 0], pa.int8()), ("tinyint", "smallint", "int", "bigint", "double")),
+    "int16": (pa.array([-(2**15), 2**15 - 1, None, 0], pa.int16()), ("smallint", "int", "bigint", "double")),
+    "int32": (pa.array([-(2**31), 2**31 - 1, None, 0], pa.int32()), ("int", "bigint", "double")),
     "int64": (pa.array([-(2**63), 2**63 - 1, None, 0], pa.int64()), ("bigint",)),
-    "uint8": (pa.array([0, 255, None, 1], pa.uint8()), ("smallint", "int", "bigint")),
-    "uint16": (pa.array([0, 65_535, None, 1], pa.uint16()), ("int", "bigint")),
+    "uint8": (pa.array([0, 255, None, 1], pa.uint8()), ("smallint", "int", "bigint", "double")),
+    "uint16": (pa.array([0, 65_535, None, 1], pa.uint16()), ("int", "bigint", "double")),
     "uint32": (pa.array([0, 2**32 - 1, None, 1], pa.uint32()), ("bigint",)),
     "float32": (pa.array([0.1, -0.0, None, float("inf")], pa.float32()), ("float", "double")),
     "float64": (pa.array([0.1, -0.0, None, float("-inf")], pa.float64()), ("double",)),
@@ -208,8 +208,13 @@ FILED: Mapping[str, tuple[pa.Array, tuple[str, ...]]] = {
     "text": (pa.array(["", "ä", None, "\U0001f600"]), ("string", "binary")),
     "large_text": (pa.array(["", "ä", None, "b"], pa.large_string()), ("string", "binary")),
     "words": (pa.array(["a", "b", None, "a"]).dictionary_encode(), ("string", "binary")),
+    "viewed": (pa.array(["", "ä", None, "b"], pa.string_view()), ("string", "binary")),
+    "viewed_bytes": (pa.array([b"", b"ab", None, b"\xc3\xa4"], pa.binary_view()), ("binary", "string")),
+    "span": (pa.array([-5, 5, None, 2**63 - 1], pa.duration("us")), ("bigint",)),
+    "flag": (pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None, 1], pa.int8())), ("tinyint", "int")),
+    "noted": (pa.ExtensionArray.from_storage(pa.json_(), pa.array(["{}", "1", None, ""])), ("string", "binary")),
     "bytes": (pa.array([b"", b"ab", None, b"\xc3\xa4"]), ("binary", "string")),
-    "day": (pa.array([date(2024, 2, 29), date(1, 1, 1), None, date(9999, 12, 31)]), ("date",)),
+    "day": (pa.array([date(2024, 2, 29), date(1, 1, 1), None, date(9999, 12, 31)]), ("date", "timestamp_ntz")),
     "instant": (pa.array(TIMES, pa.timestamp("us", "UTC")), ("timestamp",)),
     "elsewhere": (pa.array(TIMES, pa.timestamp("us", "Europe/Berlin")), ("timestamp",)),
     "millis": (pa.array([START, None, START, None], pa.timestamp("ms", "UTC")), ("timestamp",)),
@@ -267,7 +272,10 @@ def test_texts_that_are_no_utf_8_take_the_way_of_spark(spark: SparkSession, tmp_
     assert _answered(network(query), spark) == _answered(network(query), _row_by_row(spark))
 
 
-def test_the_names_of_folders_are_columns(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("options", "told"), [({}, 12), ({"recursiveFileLookup": "true"}, 2)], ids=str)
+def test_the_names_of_folders_are_columns(
+    spark: SparkSession, tmp_path: Path, options: dict[str, str], told: int
+) -> None:
     days = [date(2024, 1, 1), date(2024, 1, 2), None]
     frame = spark.createDataFrame(
         [(START + timedelta(seconds=n), n, days[n % 3], f"a b%{n % 2}") for n in range(60)],
@@ -275,10 +283,10 @@ def test_the_names_of_folders_are_columns(spark: SparkSession, tmp_path: Path) -
     )
     frame.coalesce(1).write.partitionBy("Day", "s").parquet(str(tmp_path / "in"))
     schema = "at timestamp, n bigint, day date, S string"
-    rows = stream("rows", folder(tmp_path / "in", "parquet", schema=schema), time="at")
+    rows = stream("rows", folder(tmp_path / "in", "parquet", schema=schema, options=options), time="at")
     hourly = rows.window("1 hour").by(s="s", day="CAST(day AS string)").agg(n="count(*)", total="sum(n)").query("q")
     compiled = _compiled(spark, (hourly,), Admission())
     assert compiled.row_by_row is None
     found = _answered(network(hourly), spark)
-    assert len(found) == 12
+    assert len(found) == told
     assert found == _answered(network(hourly), _row_by_row(spark))

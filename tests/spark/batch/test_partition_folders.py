@@ -61,3 +61,13 @@ def test_a_name_of_another_type_is_no_value(spark: SparkSession, tmp_path: Path)
     told = {row["kind"]: row for row in answers(asked, spark).toArrow().to_pylist()}
     assert (told["answer"]["key"], told["answer"]["value"]) == (["1.50"], 2.0)
     assert (told["unreadable"]["reason"], told["unreadable"]["value"]) == (NO_PARTITION, 1.0)
+
+
+def test_of_files_that_are_found_at_any_depth_they_are_none(spark: SparkSession, path: Path) -> None:
+    options = {"recursiveFileLookup": "true"}
+    rows = stream("rows", folder(path, "json", schema=SCHEMA, options=options), time="at")
+    asked = network(rows.window("1 hour").by("s", "date").agg(n="sum(n)").query("sums"))
+    [told] = query_view(answers(asked, spark), asked, "sums").select("s", "date", "n").collect()
+    assert [told] == spark.read.schema(SCHEMA).options(**options).json(str(path)).groupBy("s", "date").agg(
+        F.sum("n").alias("n")
+    ).collect()

@@ -177,6 +177,23 @@ def test_a_whole_division_is_unsure_for_either_reason() -> None:
     assert values("a div b", ANSI, **columns) == [UNSURE, UNSURE, 3]
 
 
+@pytest.mark.parametrize("dialect", [ANSI, LAX])
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("pmod(a, -3)", [UNSURE] * 3),
+        ("pmod(a, 0)", [UNSURE] * 3),
+        ("if(a > 0, pmod(a, 3 - 6), a)", [UNSURE, -7, 0]),
+        ("pmod(a, -3) + 1", [UNSURE] * 3),
+        ("pmod(a, 3)", [1, 2, 0]),
+    ],
+)
+def test_a_constant_divisor_leaves_each_row_to_spark_that_comes_to_it(
+    sql: str, expected: list[object], dialect: Dialect
+) -> None:
+    assert values(sql, dialect, a=pa.array([7, -7, 0], pa.int32())) == expected
+
+
 def test_seconds_before_1970_are_cut_off_by_one_function_and_rounded_down_by_another() -> None:
     ts = pa.array([-1, 1_500_000], pa.timestamp("us", "UTC"))
     assert values("unix_timestamp(ts)", ts=ts) == [0, 1]
@@ -204,6 +221,24 @@ def test_a_point_stands_for_no_line_end_and_a_dollar_before_the_last() -> None:
     texts = pa.array(["a\rc", "a\u2028c", "a\x85c", "a c", "abc\n", "abc\r\n", "abc\u2028", "abc\n\n"])
     assert values("x RLIKE 'a.c'", x=texts) == [False] * 3 + [True] * 5
     assert values("x RLIKE 'bc$'", x=texts) == [False] * 4 + [True] * 3 + [False]
+
+
+@pytest.mark.parametrize(
+    ("regex", "expected"),
+    [
+        ("x[^a]$", [UNSURE, True, True, False, None]),
+        ("^(x|[^a])+$", [UNSURE, True, True, True, None]),
+        ("x\r$", [UNSURE, False, False, False, None]),
+        ("x[^a]", [True, True, True, False, None]),
+        ("x.?$", [True, True, True, True, None]),
+    ],
+)
+def test_a_dollar_does_not_part_a_line_end(regex: str, expected: list[object]) -> None:
+    texts = pa.array(["x\r\n", "x\n", "xb", "x", None])
+    assert values(f"x RLIKE '{regex}'", x=texts) == expected
+    assert values(f"x NOT RLIKE '{regex}'", x=texts) == [
+        value if value in (UNSURE, None) else not value for value in expected
+    ]
 
 
 def test_decimals_compare_exactly_or_are_left_to_spark() -> None:

@@ -87,7 +87,9 @@ def any_values(kind: pa.DataType, kernel: Kernel, *operands: ColumnNode) -> Colu
     def evaluate(rows: ColumnRows) -> SureValues:
         values = [operand.evaluate(rows) for operand in operands]
         result = kernel(*(each.datum for each in values))
-        return SureValues(result.datum, either(result.unsure, *(each.unsure for each in values)))
+        unsure_rows = either(result.unsure, *(each.unsure for each in values))
+        # A kernel may say it of all rows at once.
+        return SureValues(result.datum, None if unsure_rows is None else np.broadcast_to(unsure_rows, rows.count))
 
     constants = [operand.constant for operand in operands]
     if None in constants:

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from streamshed.columnar.expressions.coercion import BOOLEAN, STRING, expect
 from streamshed.columnar.expressions.column_node import ColumnNode, Kernel, constant, is_null, strict
-from streamshed.columnar.expressions.regexes import searched_regex
-from streamshed.columnar.expressions.values import Datum, SureValues
+from streamshed.columnar.expressions.regexes import may_part_a_line_end, searched_regex
+from streamshed.columnar.expressions.values import Datum, SureValues, noted, truths
 from streamshed.columnar.untranslatable import Untranslatable
 
 _ANY, _SINGLE = "%", "_"
@@ -103,7 +103,15 @@ def searching(function: Callable[..., Any], text: ColumnNode, pattern: ColumnNod
 
 
 def matching_regex(text: ColumnNode, pattern: ColumnNode) -> ColumnNode:
-    """`text RLIKE pattern` with a literal."""
-    if pattern.type == STRING and pattern.constant is not None and pattern.constant.is_valid:
-        pattern = constant(pa.scalar(searched_regex(pattern.constant.as_py()), STRING))
-    return searching(pc.match_substring_regex, text, pattern)
+    """`text RLIKE pattern` with a literal; unsure where the match may end within a line end."""
+    if pattern.type != STRING or pattern.constant is None or not pattern.constant.is_valid:
+        return searching(pc.match_substring_regex, text, pattern)
+    regex = searched_regex(pattern.constant.as_py())
+    if not may_part_a_line_end(pattern.constant.as_py()):
+        return searching(pc.match_substring_regex, text, constant(pa.scalar(regex, STRING)))
+
+    def kernel(datum: pa.Array) -> SureValues:
+        is_unsure = truths(pc.ends_with(datum, "\r\n"))
+        return SureValues(pc.match_substring_regex(datum, regex), noted(is_unsure))
+
+    return strict(BOOLEAN, kernel, expect(text, [STRING], "a search"))

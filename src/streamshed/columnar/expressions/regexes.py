@@ -50,6 +50,16 @@ def searched_regex(pattern: str) -> str:
     return regex
 
 
+def may_part_a_line_end(pattern: str) -> bool:
+    r"""Whether a match may end between the characters of a last `\r\n`, where no $ of Java stands.
+
+    Example:
+        >>> may_part_a_line_end("^[^ ]+$"), may_part_a_line_end("^[^ ]+"), may_part_a_line_end("^.+$")
+        (True, False, False)
+    """
+    return pattern.endswith("$") and ("[^" in pattern or "\r" in pattern)
+
+
 def _pieces(pattern: str) -> Iterator[str]:
     position, previous = 0, "start"
     while position < len(pattern):

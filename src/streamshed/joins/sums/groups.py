@@ -57,8 +57,7 @@ def grouped(parts: Sequence[Ints]) -> tuple[Ints, Ints]:
     codes = combined(parts)
     size = int(codes.max(initial=0)) + 1
     if size > DENSE * len(codes) + FEW:
-        codes = pd.factorize(codes)[0].astype(np.int64)
-        size = int(codes.max(initial=0)) + 1
+        codes, size = _counted_from_zero(codes)
     places = examples_of(codes, size)
     there = np.zeros(size, np.bool_)
     there[codes] = True
@@ -71,12 +70,19 @@ def combined(columns: Sequence[Ints]) -> Ints:
     """Return a number for each combination of numbers, none of which are below 0."""
     codes, size = columns[0], int(columns[0].max(initial=0)) + 1
     for column in columns[1:]:
-        wide = int(column.max(initial=0)) + 1
+        numbers, wide = column, int(column.max(initial=0)) + 1
         if size * wide > _MOST_CODES:
-            codes = pd.factorize(codes)[0].astype(np.int64)
-            size = int(codes.max(initial=0)) + 1
-        codes, size = codes * wide + column, size * wide
+            codes, size = _counted_from_zero(codes)
+        if size * wide > _MOST_CODES:
+            numbers, wide = _counted_from_zero(column)
+        codes, size = codes * wide + numbers, size * wide
     return codes
+
+
+def _counted_from_zero(numbers: Ints) -> tuple[Ints, int]:
+    """Numbers that are equal where the given ones are, and how many there are."""
+    codes, unique = pd.factorize(numbers)
+    return codes.astype(np.int64), len(unique)
 
 
 def examples_of(codes: Ints, size: int) -> Ints:

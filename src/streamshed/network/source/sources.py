@@ -76,6 +76,16 @@ class FolderSource:
 
         return parquet_columns(self.path)
 
+    @property
+    def names_tell_columns(self) -> bool:
+        """Whether names of folders below it, such as `day=1`, are columns; not where files are found at any depth.
+
+        Example:
+            >>> folder("in", "json", schema="day int", options={"recursiveFileLookup": "true"}).names_tell_columns
+            False
+        """
+        return ("recursivefilelookup", "true") not in {(name.lower(), value.lower()) for name, value in self.options}
+
 
 @dataclass(frozen=True, slots=True)
 class RateSource:

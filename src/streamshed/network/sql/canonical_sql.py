@@ -37,7 +37,8 @@ def canonical_sql(syntax: Syntax) -> str:
     """Spell an expression in the one way that all its trivial variants share.
 
     Returns:
-        Lower case outside string literals, single spaces, no comments, no needless quotes or parentheses.
+        Lower case outside string literals and behind dots, where a name may be a key of a map; single spaces, no
+        comments, no needless quotes or parentheses.
 
     Example:
         >>> canonical_sql(read_sql("( SIZE>3 )  AND (`proto`== 'TCP')"))
@@ -52,7 +53,10 @@ def canonical_sql(syntax: Syntax) -> str:
         if isinstance(node, exp.Paren) and "start" in node.meta and _is_needless(node):
             start, end = syntax.place(node)
             dropped |= {start, end - 1}
-    return _spelled([_plain(token) for token in syntax.tokens if token.start not in dropped])
+    before = (None, *syntax.tokens)
+    return _spelled(
+        [_plain(*pair) for pair in zip(before, syntax.tokens, strict=False) if pair[1].start not in dropped]
+    )
 
 
 def _is_needless(parentheses: exp.Paren) -> bool:
@@ -92,8 +96,8 @@ def _unquoted(tree: Tree) -> Tree:
     return plain
 
 
-def _plain(token: Token) -> Token:
-    if token.kind is TokenKind.STRING:
+def _plain(before: Token | None, token: Token) -> Token:
+    if token.kind is TokenKind.STRING or (before is not None and before.is_symbol(".")):
         return token
     text = token.text.lower()
     return Token(token.kind, _SYNONYMS.get(text, text), token.start, token.end)

@@ -23,6 +23,8 @@ from streamshed.errors import InvalidExpressionError, Problem
 _BEFORE = "SELECT ("
 _AFTER = "\n)"
 _CLOSING = {")": "(", "]": "["}
+_DOUBLED = ("''", '""')
+"""A quote in a text: it neither ends nor begins one."""
 _NUMBER = re.compile(r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)(f|d|bd)?", re.IGNORECASE)
 """A number as Spark's SQL writes it, with the letters of its type; those of whole numbers are left out."""
 
@@ -149,12 +151,17 @@ def sql_number(text: str) -> float | None:
 
 
 def _tokens(text: str, raw: list[Any]) -> tuple[Token, ...]:
-    """The tokens between what is put around the text; the tokenizer makes three of `1L`, in one place."""
+    """The tokens between what is put around the text.
+
+    The tokenizer makes three of `1L`, in one place, and two of `'a''b'`.
+    """
     tokens: list[Token] = []
     for token in raw[2:-1]:
         start = token.start - len(_BEFORE)
         if not tokens or start >= tokens[-1].end:
             end = token.end + 1 - len(_BEFORE)
+            if tokens and tokens[-1].kind is TokenKind.STRING and text[tokens[-1].end - 1 : start + 1] in _DOUBLED:
+                start = tokens.pop().start
             tokens.append(Token(_kind(text[start:end]), text[start:end], start, end))
     return tuple(tokens)
 

@@ -26,8 +26,10 @@ _TYPES = {
     pa.bool_(): "boolean",
     pa.string(): "string",
     pa.large_string(): "string",
+    pa.string_view(): "string",
     pa.binary(): "binary",
     pa.large_binary(): "binary",
+    pa.binary_view(): "binary",
     pa.date32(): "date",
 }
 

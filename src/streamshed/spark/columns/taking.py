@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamshed.columnar.column_kernel import ColumnKernel
+from streamshed.columnar.column_types import TYPES
 from streamshed.columnar.column_work import ColumnWork
 from streamshed.columnar.key_index import KeyIndex
 from streamshed.columnar.texts.dictionaries import plain
@@ -125,6 +126,12 @@ def _is_text(column: pa.Array) -> bool:
     return bool(pa.types.is_string(kind))
 
 
+def _in_utc(column: pa.Array) -> pa.Array:
+    """Times as all columns have them: Spark sends them with the name that its session has for UTC."""
+    is_instant = pa.types.is_timestamp(column.type) and column.type.tz is not None
+    return column.cast(TYPES["timestamp"]) if is_instant else column
+
+
 class _Task:
     """Takes the rows of one task."""
 
@@ -148,7 +155,7 @@ class _Task:
         yield from self._summed(rows, columns)
 
     def _columns(self, rows: pa.RecordBatch) -> tuple[dict[str, pa.Array], Booleans]:
-        columns = {name: rows.column(name) for name in rows.schema.names}
+        columns = {name: _in_utc(rows.column(name)) for name in rows.schema.names}
         is_sure = np.ones(rows.num_rows, np.bool_)
         if FOLDERS in columns:
             is_sure &= np.asarray(columns[FOLDERS].is_null())

@@ -34,10 +34,12 @@ class PartitionValue:
 
 
 def with_folders(rows: DataFrame, source: FolderSource) -> DataFrame:
-    """Add `FOLDERS` to rows of a folder's files: the names of the folders below it, null where none has a `=`.
+    """Add `FOLDERS` to rows of a folder's files: the names of the folders below it, null where none tells a column.
 
     Spark finds it out once for a row, however many columns there are.
     """
+    if not source.names_tell_columns:
+        return rows.withColumn(FOLDERS, F.lit(None).cast("array<string>"))
     path = file_path(rows)
     below = F.slice(F.split(path, "/"), _depth(source.path) + 1, F.lit(_MOST_FOLDERS))
     folders = F.when(F.instr(path, "=") > 0, F.slice(below, F.lit(1), F.size(below) - 1))

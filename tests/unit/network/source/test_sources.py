@@ -159,3 +159,18 @@ def test_options_of_parsing_that_would_not_be_heeded_are_refused(
 ) -> None:
     with pytest.raises(InvalidNetworkError, match=f'parsing "value": the option "{name}" of a (json|csv) text can'):
         parse("value", "size int", options={name: value})
+
+
+@pytest.mark.parametrize(
+    ("options", "tells"),
+    [
+        ({}, True),
+        ({"recursiveFileLookup": "false"}, True),
+        ({"RECURSIVEFILELOOKUP": "TRUE"}, False),
+        ({"pathGlobFilter": "*.json", "recursiveFileLookup": "true"}, False),
+    ],
+)
+def test_names_of_folders_are_no_columns_where_files_are_found_at_any_depth(
+    options: dict[str, str], tells: bool
+) -> None:
+    assert folder("in", "json", schema="day int", options=options).names_tell_columns is tells

@@ -14,6 +14,8 @@ from streamshed.network.words.footer import parquet_columns, spark_type
         (pa.uint32(), "bigint"),
         (pa.float32(), "float"),
         (pa.large_string(), "string"),
+        (pa.string_view(), "string"),
+        (pa.list_(pa.binary_view()), "array<binary>"),
         (pa.timestamp("us"), "timestamp_ntz"),
         (pa.timestamp("us", tz="UTC"), "timestamp"),
         (pa.decimal128(10, 2), "decimal(10,2)"),

@@ -31,6 +31,7 @@ from streamshed.answering.estimate.interval import (
 from streamshed.answering.estimate.known_rows import KnownRows
 from streamshed.answering.estimate.quantile import is_rounded, quantiles
 from streamshed.answering.estimate.skewed_bounds import skewed_bounds
+from streamshed.answering.estimate.unseen_rows import is_unseen, with_unseen
 from streamshed.answering.table.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.table.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
 from streamshed.answering.table.group_key import keys_written
@@ -194,7 +195,7 @@ class Answering:
             return Estimate(none, pa.array(counts.values), counts.errors, bounds, none, counts.confidence)
         if shape.in_cohorts:
             return self._of_cohorts(shape, partials, kept_rate)
-        return self._corrected(shape, partials, self._scaled(shape, partials, kept_rate, counted))
+        return self._corrected(shape, partials, kept_rate, self._scaled(shape, partials, kept_rate, counted))
 
     def _of_cohorts(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles) -> Estimate:
         """Estimate from drawn rows of a join, each of which brings all of its results at once."""
@@ -213,13 +214,18 @@ class Answering:
             kept_rate >= 1.0, value_column, estimate.error, bounds, estimate.is_low, shape.each_within(self._confidence)
         )
 
-    def _corrected(self, shape: Shape, partials: WindowPartials, scaled: Estimate) -> Estimate:
-        """Correct an estimate by rows whose number is known, where enough sampled rows tell what they contribute."""
+    def _corrected(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, scaled: Estimate) -> Estimate:
+        """Correct an estimate by rows whose number is known, where enough rows of the least rate tell what they add."""
         is_asked = shape.function in {AggregateKind.COUNT, AggregateKind.SUM}
         if not is_asked or not (partials.doubles("sampled_excess") > 0).any():
             return scaled
         rows = KnownRows.of(shape, partials)
-        use = rows.is_known & ~scaled.exact & (rows.effective_rows >= ENOUGH_ROWS)
+        use = (
+            rows.is_known
+            & ~scaled.exact
+            & (rows.effective_rows >= ENOUGH_ROWS)
+            & ~is_unseen(shape, partials, kept_rate)
+        )
         if not use.any():
             return scaled
         numbers = scaled.value_column.to_numpy(zero_copy_only=False)
@@ -262,14 +268,14 @@ class Answering:
                 np.zeros(len(partials), np.bool_),
                 shape.each_within(self._confidence),
             )
-        effective, confidence = effective_rows(shape, partials), shape.each_within(self._confidence)
+        effective, confidence = effective_rows(shape, partials, kept_rate), shape.each_within(self._confidence)
         is_low = effective < enough_rows(shape.function)
         numbers = value_column.to_numpy(zero_copy_only=False)
         bounds = normal_interval(numbers, error, confidence, effective_rows=effective)
         skewed = skewed_bounds(shape, partials, numbers, error, confidence)
         lower, upper = (np.where(is_low | np.isnan(new), old, new) for new, old in zip(skewed, bounds, strict=True))
-        error_or_nan = np.where(error > 0, error, np.nan)
-        return Estimate(exact, value_column, error_or_nan, (lower, upper), is_low, confidence)
+        bounds = with_unseen(shape, partials, numbers, (lower, upper), kept_rate, confidence)
+        return Estimate(exact, value_column, np.where(error > 0, error, np.nan), bounds, is_low, confidence)
 
     def _least_rate_of_the_window(
         self, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]

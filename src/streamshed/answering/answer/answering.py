@@ -31,7 +31,7 @@ from streamshed.answering.estimate.interval import (
 from streamshed.answering.estimate.known_rows import KnownRows
 from streamshed.answering.estimate.quantile import is_rounded, quantiles
 from streamshed.answering.estimate.skewed_bounds import skewed_bounds
-from streamshed.answering.estimate.unseen_rows import is_unseen, with_unseen
+from streamshed.answering.estimate.unseen_rows import is_unseen, most_unseen, with_unseen
 from streamshed.answering.table.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.table.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
 from streamshed.answering.table.group_key import keys_written
@@ -274,7 +274,8 @@ class Answering:
         bounds = normal_interval(numbers, error, confidence, effective_rows=effective)
         skewed = skewed_bounds(shape, partials, numbers, error, confidence)
         lower, upper = (np.where(is_low | np.isnan(new), old, new) for new, old in zip(skewed, bounds, strict=True))
-        bounds = with_unseen(shape, partials, numbers, (lower, upper), kept_rate, confidence)
+        unseen = most_unseen(shape, partials, kept_rate, confidence)
+        bounds = with_unseen(shape, partials, numbers, (lower, upper), unseen)
         return Estimate(exact, value_column, np.where(error > 0, error, np.nan), bounds, is_low, confidence)
 
     def _least_rate_of_the_window(

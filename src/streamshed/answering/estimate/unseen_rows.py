@@ -35,18 +35,27 @@ def is_unseen(shape: Shape, partials: WindowPartials, kept_rate: Doubles) -> Tru
     return np.asarray(is_missing & (kept_rate < 1.0), np.bool_)
 
 
+def most_unseen(shape: Shape, partials: WindowPartials, kept_rate: Doubles, confidence: float) -> Doubles:
+    """Return how many rows of which none was kept may have come at the least rate P; 0 where some row was kept.
+
+    None of N rows is kept with the probability (1−P)^N < e^(−P·N). That is (1−c)/2 at N = ln(2/(1−c))/P.
+
+    Args:
+        shape: What is asked.
+        partials: Of windows.
+        kept_rate: P.
+        confidence: c, in (0, 1).
+    """
+    granted: Doubles = np.where(is_unseen(shape, partials, kept_rate), math.log(2 / (1 - confidence)) / kept_rate, 0.0)
+    return granted
+
+
 def with_unseen(
-    shape: Shape,
-    partials: WindowPartials,
-    estimated: Doubles,
-    bounds: tuple[Doubles, Doubles],
-    kept_rate: Doubles,
-    confidence: float,
+    shape: Shape, partials: WindowPartials, estimated: Doubles, bounds: tuple[Doubles, Doubles], unseen: Doubles
 ) -> tuple[Doubles, Doubles]:
     """Return bounds of sums and averages that allow for rows of which none was kept; all others as they are.
 
-    None of N rows is kept with the probability (1−P)^N < e^(−P·N), so that as many as g = ln(2/(1−c))/P are granted,
-    as in `count_interval`. They have any values between the extremes a ≤ b of the rows kept:
+    Of g such rows each has any value between the extremes a ≤ b of the rows kept:
 
     - SUM: the bounds move by g·min(a, 0) and g·max(b, 0)
     - AVG, of N estimated rows with the average m: by g/(N+g)·(a−m) and g/(N+g)·(b−m)
@@ -56,34 +65,30 @@ def with_unseen(
         partials: Of windows.
         estimated: Sums or averages.
         bounds: Lower and upper ones, without these rows.
-        kept_rate: P, the least rate in force.
-        confidence: c, in (0, 1).
+        unseen: g.
 
     Example:
-        Rows of 1 to 3 were kept, none of them at 0.1: of as many as 36.9 that may have come, each may be 3.
+        Rows of 1 to 3 were kept, and 40 others may have come.
 
         >>> import pyarrow as pa
-        >>> columns = {"greatest_weight": [2.0], "present_excess_squared": [64.0], "present_weighted": [32.0]}
-        >>> columns |= {"least_number": [1.0], "greatest_number": [3.0]}
-        >>> windows = WindowPartials(pa.RecordBatch.from_pydict(columns))
+        >>> windows = WindowPartials(pa.RecordBatch.from_pydict({"least_number": [1.0], "greatest_number": [3.0]}))
         >>> asked = Shape(AggregateKind.SUM, counts_rows=False, value=None, key_notations=())
-        >>> bounds = np.array([50.0]), np.array([80.0])
-        >>> lower, upper = with_unseen(asked, windows, np.array([64.0]), bounds, np.array([0.1]), 0.95)
-        >>> lower.round(1).tolist(), upper.round(1).tolist()
-        ([50.0], [190.7])
+        >>> lower, upper = with_unseen(
+        ...     asked, windows, np.array([64.0]), (np.array([50.0]), np.array([80.0])), np.array([40.0]))
+        >>> lower.tolist(), upper.tolist()
+        ([50.0], [200.0])
     """
-    granted = np.where(is_unseen(shape, partials, kept_rate), math.log(2 / (1 - confidence)) / kept_rate, 0.0)
-    if not granted.any():
+    if not unseen.any():
         return bounds
     match shape.function:
         case AggregateKind.SUM:
-            center, factor = np.zeros(len(partials)), granted
+            center, factor = np.zeros(len(partials)), unseen
         case AggregateKind.AVG:
-            center, factor = estimated, granted / (partials.doubles("present_weighted") + granted)
+            center, factor = estimated, unseen / (partials.doubles("present_weighted") + unseen)
         case _:
             return bounds
     below, above = (partials.doubles(f"{side}_number") - center for side in ("least", "greatest"))
     with np.errstate(invalid="ignore"):
-        lower = bounds[0] + np.where(factor > 0, factor * np.minimum(below, 0.0), 0.0)
-        upper = bounds[1] + np.where(factor > 0, factor * np.maximum(above, 0.0), 0.0)
+        lower = bounds[0] + np.where(unseen == 0, 0.0, factor * np.minimum(below, 0.0))
+        upper = bounds[1] + np.where(unseen == 0, 0.0, factor * np.maximum(above, 0.0))
     return lower, upper

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ TRUSTED = {"hardly lower"}
 """Of which at least nine in ten sums are, as of one rate."""
 
 
-def answers(slices: Sequence[Slice], function: AggregateKind, repeats: int) -> tuple[float, list[dict[str, object]]]:
+def answers(slices: Sequence[Slice], function: AggregateKind, repeats: int) -> tuple[float, list[dict[str, Any]]]:
     """The truth, and answers from as many samples."""
     chance = np.random.default_rng(3)
     drawn = [(one, chance.uniform(one.least, one.greatest, one.rows)) for one in slices]

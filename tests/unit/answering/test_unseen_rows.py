@@ -21,6 +21,7 @@ def told(function: AggregateKind, window: dict[str, Any], rate: float, *, counts
     shape = Shape(function, counts_rows=counts_rows, value=NUMBER, key_notations=())
     shed = [ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": rate})]
     [table] = Answering([Output("q", "s", "a", shape, 7, 0)], confidence=0.95).answers(partials(window), shed)
+    answer: dict[str, Any]
     [answer] = table.to_pylist()
     return answer
 

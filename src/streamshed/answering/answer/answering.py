@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamshed.answering.answer.alike_rows import UsualRanges, usual_of, with_alike
 from streamshed.answering.answer.window_estimate import Estimate
 from streamshed.answering.count_windows.numbered_windows import numbered_windows
 from streamshed.answering.derive.derived_answers import AnsweredParts, DerivedAnswers
@@ -32,6 +33,7 @@ from streamshed.answering.estimate.known_rows import KnownRows
 from streamshed.answering.estimate.quantile import is_rounded, quantiles
 from streamshed.answering.estimate.skewed_bounds import skewed_bounds
 from streamshed.answering.estimate.unseen_rows import is_unseen, most_unseen, with_unseen
+from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.table.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
 from streamshed.answering.table.group_key import keys_written
@@ -85,6 +87,7 @@ class Answering:
         partly_joined: Sequence[ShedInterval] = (),
         effective_shares: Mapping[str, float] = MappingProxyType({}),
         lost: Sequence[ShedInterval] = (),
+        usual_ranges: Mapping[str, UsualRange] = MappingProxyType({}),
     ) -> list[pa.RecordBatch]:
         """Turn window partials into answers.
 
@@ -95,6 +98,7 @@ class Answering:
             partly_joined: Event times of results of joins that were not done fully of late.
             effective_shares: By `share_name`, the usual share of the kept rows that carries the estimate.
             lost: Event times that rows may have had which were lost before they were read.
+            usual_ranges: By `share_name`, how far apart the values of a window are as a rule.
 
         Returns:
             Tables of the answer schema.
@@ -108,13 +112,13 @@ class Answering:
         is_gap = is_window & is_missing & self._is_first[outputs] & (has_no_group == self._has_keys[outputs])
         tables.append(self._gaps(partials.take(rows[is_gap]), outputs[is_gap], dropped))
         shapes = np.where(is_answer, self._shape_of[outputs], -1)
-        parts: list[AnsweredParts] = []
+        parts, ranges = list[AnsweredParts](), usual_of(self._outputs, usual_ranges)
         for shape in np.unique(shapes[is_answer]).tolist():
             chosen = shapes == shape
             windows, of = partials.take(rows[chosen]), outputs[chosen]
             lacking = self._incomplete(partly_joined, lost, windows, of)
             usual = self.carried.usual(windows, of, effective_shares)
-            answers = self._aggregated(self._shapes[shape], windows, of, shed, lacking, usual)
+            answers = self._aggregated(self._shapes[shape], windows, of, shed, lacking, usual, ranges[:, of])
             tables.append(answers.filter(pa.array(~self.derived.is_part[of])))
             if self.derived.is_part[of].any():
                 parts.append(AnsweredParts(windows, of, answers, self._least_rate_of_the_window(windows, of, shed)))
@@ -137,15 +141,15 @@ class Answering:
         shed: Sequence[ShedInterval],
         lacking: Incomplete,
         usual: Doubles,
+        ranges: UsualRanges,
     ) -> pa.RecordBatch:
         kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
         counted = partials.longs("rows" if shape.counts_rows else "present")
-        estimate = self._estimated(shape, partials, kept_rate, counted)
+        estimate = with_alike(shape, partials, self._estimated(shape, partials, kept_rate, counted), kept_rate, ranges)
         estimate = estimate.of_part(lacking.is_part, is_count=shape.function is AggregateKind.COUNT)
         exact, value_column = estimate.exact, estimate.value_column
         lower, upper = estimate.bound_columns
-        nothing = partials.longs("rows") == 0
-        shed_reason = np.where(nothing, NO_ROW_KEPT, SAMPLED)
+        shed_reason = np.where(partials.longs("rows") == 0, NO_ROW_KEPT, SAMPLED)
         reasons = np.where(kept_rate >= 1.0, SKETCHED, shed_reason)
         reasons = np.where(lacking.is_part, lacking.reason, reasons)
         kept_share = np.where(kept_rate >= 1.0, 1.0, _shares_kept(partials, kept_rate))

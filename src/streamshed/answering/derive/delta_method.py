@@ -94,6 +94,8 @@ def delta_bounds(
     is_told = (effective >= ENOUGH_ROWS) & (variance > _LOST * largest) & _is_nearly_straight(widest)
     for part in parts:
         is_told &= (part.kept_rate < 1) & ~is_unseen(part.shape, part.partials, part.kept_rate)
+        # What nothing in the sample tells of is bounded by what is usual, which is no standard error.
+        is_told &= sampled_variances(part.shape, part.partials) > 0
         # What counted rows correct has another variance.
         is_told &= ~(part.partials.doubles("sampled_excess") > 0)
     return DeltaBounds(is_told, lower, upper, errors)

@@ -40,7 +40,7 @@ from streamshed.spark.loop.finished import Finished
 from streamshed.spark.loop.history import History
 from streamshed.spark.loop.join_planner import JoinPlanner
 from streamshed.spark.loop.learned_files import JOINS_FILE, LearnedFiles, restored_loop, statistics_text
-from streamshed.spark.loop.measuring import effective_shares
+from streamshed.spark.loop.measuring import effective_shares, usual_ranges
 from streamshed.spark.loop.micro_batch_planner import MicroBatchPlanner
 from streamshed.spark.loop.micro_batch_recorder import MicroBatchRecorder, Recorded, Written
 from streamshed.spark.loop.micro_batch_writer import MicroBatchWriter
@@ -174,6 +174,7 @@ class DomainRun:
             needs=self._needs.published,
             on_decision=self._tell,
             effective_shares=lambda: effective_shares(self._loop.state.learned, outputs),
+            usual_ranges=lambda: usual_ranges(self._loop.state.learned, outputs),
             lost=self._topics.lost,
         )
 

@@ -1,4 +1,4 @@
-"""How likely samples that look good have missed a large row, by those that would look good but for one.
+"""What is far apart, and so remembered for long: large rows that samples have missed, and values that differ.
 
 Of the samples that are trusted without their largest row, W, some are not trusted with it. Had they missed it, as
 others have, nothing would tell. For a row that was kept at the rate P there are (1−P)/P that were not: M in all.
@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streamshed.answering.estimate.carried_rows import CarriedSums
+from streamshed.answering.estimate.value_ranges import RANGE_SUMS, RangeSums, UsualRange
 
 KEPT_LONG = 0.999
 """What is left of a measurement's weight one micro-batch later: large rows are far apart, a thousand count."""
+
+_NO_RANGES = RangeSums()
 
 MOST_MISSED = 0.02
 """If M/W is no more than this, bounds hold nearly as often as they say."""
@@ -21,9 +24,12 @@ MOST_ADDED = 0.1
 """So they do if squared errors are larger than they look by no more than this share."""
 
 
-def with_large_rows(earlier: Mapping[str, float], carried: CarriedSums) -> dict[str, float]:
-    """Add what a micro-batch tells to W, M and L: "windows", "missed", "lead"."""
+def with_large_rows(
+    earlier: Mapping[str, float], carried: CarriedSums, ranges: RangeSums = _NO_RANGES
+) -> dict[str, float]:
+    """Add what a micro-batch tells to W, M and L: "windows", "missed", "lead"; and to the sums of ranges."""
     newest = {"windows": carried.windows, "missed": carried.missed, "lead": carried.lead}
+    newest |= {name: getattr(ranges, name) for name in RANGE_SUMS}
     return {name: KEPT_LONG * earlier.get(name, 0.0) + added for name, added in newest.items()}
 
 
@@ -42,3 +48,13 @@ def are_missed(sums: Mapping[str, float]) -> bool:
         return False
     missed, lead = sums["missed"] / windows, sums["lead"] / windows
     return missed > MOST_MISSED and lead * (1.0 + missed) > MOST_ADDED
+
+
+def usual_range(sums: Mapping[str, float]) -> UsualRange | None:
+    """Return how far apart values are as a rule; None: no window has told.
+
+    >>> usual_range(with_large_rows({}, CarriedSums(), RangeSums(ranges=8.0, ranged=2.0))).distance
+    2.0
+    """
+    ranges = RangeSums(**{name: sums.get(name, 0.0) for name in RANGE_SUMS})
+    return UsualRange.of(ranges) if ranges.ranged > 0 or ranges.sized > 0 else None

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.node import Node
 from streamshed.network.model.operators import Apply
@@ -15,7 +16,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.stream import Stream
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.statistics.group_sizes import GroupSizes
-from streamshed.statistics.large_rows import are_missed, with_large_rows
+from streamshed.statistics.large_rows import are_missed, usual_range, with_large_rows
 from streamshed.statistics.measured import GroupCounts, Measured, Passed, WindowSums
 from streamshed.statistics.network_statistics import (
     Moments,
@@ -54,7 +55,7 @@ class LearnedStatistics:
         calls: Per operator that calls a user function, rows that it was given by the share that was admitted, rows that
             it was given, seconds.
         values: Per query and aggregate, windows, rows, present, total, squares, sizes, carried_rows, carried_logs.
-        large_rows: Per query and aggregate, windows, missed and lead, remembered longer than all else.
+        large_rows: Per query and aggregate, windows, missed, lead and `RangeSums`, remembered longer than all else.
         passed: Per operator that was probed or whose rows are answers, rows, and of what time, or out of how many.
         state: What tasks took over groups in state, in how many micro-batches of which all rows were kept, and how many
             rows of each stream these had.
@@ -114,7 +115,7 @@ class LearnedStatistics:
         for (query, aggregate), sums in windows:
             name = _value_name(query, aggregate)
             values[name] = _faded(values.get(name, {}), _value_sums(sums))
-            large_rows[name] = with_large_rows(large_rows.get(name, {}), sums.carried)
+            large_rows[name] = with_large_rows(large_rows.get(name, {}), sums.carried, sums.ranges)
         return replace(
             self,
             offered={name: _faded(self.offered.get(name, {}), arrivals) for name, arrivals in latest.items()},
@@ -215,6 +216,10 @@ class LearnedStatistics:
         sums = self.values.get(_value_name(query, aggregate), {})
         rows = sums.get("carried_rows", 0.0)
         return math.exp(sums["carried_logs"] / rows) if rows > 0 else None
+
+    def usual_range(self, query: str, aggregate: str) -> UsualRange | None:
+        """Return how far apart the values of a window are as a rule; None: that is not known."""
+        return usual_range(self.large_rows.get(_value_name(query, aggregate), {}))
 
     def to_document(self) -> dict[str, Any]:
         """Return what JSON can hold of it."""

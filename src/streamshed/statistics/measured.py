@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from streamshed.answering.estimate.carried_rows import CarriedSums
+from streamshed.answering.estimate.value_ranges import RangeSums
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class GroupCounts:
         )
 
 
-_NOTHING_CARRIED = CarriedSums()
+_NOTHING_CARRIED, _NO_RANGES = CarriedSums(), RangeSums()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class WindowSums:
             smaller than what one row of a sample stands for are too few, and too large; all together have about as many
             rows as there were.
         carried: Which of the rows kept carry estimates.
+        ranges: How far apart values are.
         covered: How many windows that is, of which parts lie before the first row of the stream; None: none do.
     """
 
@@ -74,6 +76,7 @@ class WindowSums:
     groups: GroupCounts = GroupCounts()
     sampled_groups: GroupCounts = GroupCounts()
     carried: CarriedSums = _NOTHING_CARRIED
+    ranges: RangeSums = _NO_RANGES
     covered: float | None = None
 
     @property
@@ -92,6 +95,7 @@ class WindowSums:
             self.groups + other.groups,
             self.sampled_groups + other.sampled_groups,
             self.carried + other.carried,
+            self.ranges + other.ranges,
         )
 
 

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from math import perm, prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -117,25 +118,42 @@ _OUTPUTS = [
 
 
 class Simulated:
-    """Answers over samples of a population that brings pairs with values, drawn many times."""
+    """Answers over samples of a population that brings pairs with values, drawn many times.
 
-    def __init__(self, pairs: npt.NDArray[np.int64], rate: float, draws: int, seed: int) -> None:
-        """Each row has some pairs, with the values 1 to as many."""
+    Each row has some pairs, with the values 1 to as many. The last `late` rows come at a rate of their own.
+
+    Attributes:
+        truth: Count, sum and average of all pairs.
+        answers: For each of these, one per draw.
+        is_missed: Per draw, whether no late row was drawn.
+    """
+
+    def __init__(
+        self, pairs: npt.NDArray[np.int64], rate: float, draws: int, seed: int, *, late: int = 0, late_rate: float = 1.0
+    ) -> None:
         chance = np.random.default_rng(seed)
         rows = len(pairs)
         self.truth = np.array([pairs.sum(), (pairs * (pairs + 1) / 2).sum()])
         self.truth = np.append(self.truth, self.truth[1] / max(self.truth[0], 1))
         count, total = pairs.astype(float), pairs * (pairs + 1) / 2
         squares = pairs * (pairs + 1) * (2 * pairs + 1) / 6
-        told = []
+        is_late, told, missed = np.arange(rows) >= rows - late, [], []
         for _ in range(draws):
-            kept, cohort = chance.random(rows) < rate, chance.integers(0, COHORTS, rows)
-            by_cohort = [
-                np.asarray(np.bincount(cohort[kept], one[kept], COHORTS), np.float64) for one in (count, total, squares)
-            ]
-            told.append(_partials_of(by_cohort, 1 / rate))
+            drawn, cohort = chance.random(rows), chance.integers(0, COHORTS, rows)
+            slices = []
+            for sampling_rate, is_of_it in ((rate, ~is_late), (late_rate, is_late)):
+                kept = is_of_it & (drawn < sampling_rate)
+                by_cohort = [
+                    np.asarray(np.bincount(cohort[kept], one[kept], COHORTS), np.float64)
+                    for one in (count, total, squares)
+                ]
+                slices.append(_partials_of(by_cohort, 1 / sampling_rate, largest=int(pairs[kept].max(initial=0))))
+            told.append(_of_both(*slices))
+            missed.append(not slices[1]["rows"])
+        self.is_missed = np.array(missed)
+        shed = [ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": min(rate, late_rate)})]
         self.answers = [
-            batch.to_pylist() for one in _OUTPUTS for batch in Answering([one], 0.95).answers(partials(*told))
+            batch.to_pylist() for one in _OUTPUTS for batch in Answering([one], 0.95).answers(partials(*told), shed)
         ]
 
     def coverage(self) -> list[float]:
@@ -154,8 +172,11 @@ class Simulated:
         ]
 
 
-def _partials_of(by_cohort: Sequence[npt.NDArray[np.float64]], weight: float) -> dict[str, object]:
+def _partials_of(
+    by_cohort: Sequence[npt.NDArray[np.float64]], weight: float, *, largest: int | None = None
+) -> dict[str, Any]:
     rows, total, squares = (float(one.sum()) for one in by_cohort)
+    excess = weight * (weight - 1)
     return {
         "rows": round(rows),
         "present": round(rows),
@@ -164,14 +185,26 @@ def _partials_of(by_cohort: Sequence[npt.NDArray[np.float64]], weight: float) ->
         "present_weighted": rows * weight,
         "total_weighted": total * weight,
         "squares_weighted": squares * weight,
-        "rows_excess": rows * weight * (weight - 1),
+        "rows_excess": rows * excess,
+        "present_excess": rows * excess,
+        "present_excess_squared": rows * excess**2,
         "greatest_weight": weight if rows else None,
+        "least_number": 1.0 if largest else None,
+        "greatest_number": float(largest) if largest else None,
         "cohorts": [
             {"cohort": cohort, "weight": weight, "rows": int(n), "present": int(n), "total": t, "squares": s}
             for cohort, (n, t, s) in enumerate(zip(*by_cohort, strict=True))
             if n
         ],
     }
+
+
+def _of_both(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """The partials of a window of two slices."""
+    merged = {name: first[name] + second[name] for name in first if not name.startswith(("least", "greatest"))}
+    for name, side in {"greatest_weight": max, "least_number": min, "greatest_number": max}.items():
+        merged[name] = side((one[name] for one in (first, second) if one[name] is not None), default=None)
+    return merged
 
 
 def _heavy_key(chance: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -195,6 +228,19 @@ def test_bounds_hold_as_often_as_they_should(name: str) -> None:
     simulated = Simulated(pairs.astype(np.int64), rate, draws=1000, seed=7)
     # Of a thousand draws, three standard deviations are 0.02.
     assert min(simulated.coverage()) > 0.925
+
+
+@pytest.mark.parametrize(("late", "late_rate"), [(100, 0.01), (60, 0.02), (20, 0.05)])
+def test_bounds_hold_where_none_of_some_late_rows_was_drawn(late: int, late_rate: float) -> None:
+    pairs = np.random.default_rng(4).integers(1, 6, 1000 + late)
+    simulated = Simulated(pairs, 0.5, draws=500, seed=9, late=late, late_rate=late_rate)
+    missed = simulated.is_missed
+    assert missed.sum() > 100
+    for truth, told in zip(simulated.truth, simulated.answers, strict=True):
+        of_missed = [told[draw] for draw in np.flatnonzero(missed)]
+        holds = [one["lower"] <= truth <= one["upper"] for one in of_missed]
+        assert np.mean(holds) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / len(holds))
+        assert told is simulated.answers[0] or all(one["low"] for one in of_missed)
 
 
 def test_where_few_rows_have_nearly_all_pairs_answers_are_low() -> None:

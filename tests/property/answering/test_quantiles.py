@@ -151,6 +151,43 @@ def test_of_samples_the_bounds_hold_as_often_as_they_say(share: float, rows: int
     assert all((one["exact"], one["reason"]) == (False, SAMPLED) for one in answers)
 
 
+RISING = {
+    "all, then a fifth": [(1.0, 300, 0, 1), (0.2, 120, 10, 20)],
+    "all, then a tenth": [(1.0, 350, 0, 1), (0.1, 100, 10, 20)],
+    "all of most": [(1.0, 380, 0, 1), (0.2, 70, 10, 20)],
+    "a half, then a tenth": [(0.5, 760, 0, 1), (0.1, 150, 10, 20)],
+    "a half, then a twentieth": [(0.5, 4800, 0, 1), (0.05, 600, 10, 20)],
+    "more than a sketch holds": [(1.0, 5000, 0, 1), (0.1, 400, 10, 20)],
+}
+"""Slices with lower rates for larger values: rate, rows, least and greatest value."""
+
+
+@pytest.mark.parametrize("name", RISING)
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.95])
+def test_where_rates_fell_as_values_rose_bounds_hold_as_often_as_they_say(name: str, share: float) -> None:
+    """All rows below a high quantile were kept at one rate, and those above it at another."""
+    chance, repeats = np.random.default_rng(1), share_of(400)
+    slices = [(rate, chance.uniform(least, greatest, rows)) for rate, rows, least, greatest in RISING[name]]
+    truth = float(np.quantile(np.concatenate([values for _, values in slices]), share, method="inverted_cdf"))
+    windows = [
+        _window(*((rate, values[chance.random(len(values)) < rate]) for rate, values in slices)) for _ in range(repeats)
+    ]
+    answers = _answers(share, *windows)
+    holds = np.array([(one["lower"] or -np.inf) <= truth <= (one["upper"] or np.inf) for one in answers])
+    assert holds.mean() >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / repeats)
+
+
+def test_rows_that_were_all_kept_do_not_make_up_for_few_on_the_rarer_side() -> None:
+    """Above the quantile are 12 of 240 rows: all of 48 kept at a quarter, or as much as three rows of these."""
+    lower, upper = np.linspace(0, 1, 192), np.linspace(10, 20, 12)
+    [few], [enough] = (
+        _answers(0.95, _window((1.0, lower), (0.25, upper))),
+        _answers(0.9, _window((1.0, lower), (0.25, upper))),
+    )
+    assert (few["rows_used"], few["low"]) == (204, True)
+    assert (enough["rows_used"], enough["low"]) == (204, False)
+
+
 @given(
     sizes=st.lists(st.integers(1, 3000), min_size=1, max_size=12),
     share=SHARES,

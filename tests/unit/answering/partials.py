@@ -68,8 +68,11 @@ def partials(*rows: Mapping[str, Any]) -> WindowPartials:
     return WindowPartials(pa.RecordBatch.from_arrays(columns, names=list(_TYPES)))
 
 
-def kept(rate: float, values: npt.ArrayLike) -> dict[str, Any]:
-    """The partials of one window of which each row was kept with probability `rate`."""
+def kept(rate: float, values: npt.ArrayLike, *, nulls: int = 0) -> dict[str, Any]:
+    """The partials of one window of which each row was kept with probability `rate`, so many of them without a value.
+
+    As on Spark, nothing tells of the rate if no row was kept.
+    """
     weight = 1 / rate
     excess = weight * (weight - 1)
     numbers = np.asarray(values, np.float64)
@@ -79,18 +82,18 @@ def kept(rate: float, values: npt.ArrayLike) -> dict[str, Any]:
     mean = total / count if count else 0.0
     dispersion = float(((numbers - mean) ** 2).sum())
     return {
-        "rows": count,
+        "rows": count + nulls,
         "present": count,
         "total": total,
-        "rows_weighted": count * weight,
+        "rows_weighted": (count + nulls) * weight,
         "present_weighted": count * weight,
         "total_weighted": total * weight,
-        "rows_excess": count * excess,
+        "rows_excess": (count + nulls) * excess,
         "squares_weighted": sums[2] * weight,
         **{f"{name}_excess": sums[power] * excess for power, name in enumerate(_POWERS)},
         **{f"{name}_excess_squared": sums[power] * excess**2 for power, name in enumerate(_POWERS)},
         "moments": [{"present": count, "mean": mean, "dispersion": dispersion, "weight": weight}] if count else [],
-        "greatest_weight": weight,
+        "greatest_weight": weight if count + nulls else None,
         "least_number": float(numbers.min()) if count else None,
         "greatest_number": float(numbers.max()) if count else None,
     }

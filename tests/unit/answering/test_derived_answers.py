@@ -12,6 +12,7 @@ import pytest
 
 from streamshed.answering.answer.answering import Answering
 from streamshed.answering.derive.derived_answers import whole_groups
+from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.output import Output, Shape
 from streamshed.answering.table.value_kind import Carriage, Notation, ValueKind
 from streamshed.network.model.grouping import PartOf
@@ -184,6 +185,23 @@ def test_of_values_that_hardly_differ_no_digits_are_made_up() -> None:
     assert answer["standard_error"] is None
     assert answer["lower"] < 0.9
     assert answer["upper"] > 1.1
+
+
+def test_where_all_values_of_a_part_are_alike_bounds_are_what_the_parts_allow() -> None:
+    """What is usual bounds the part, and is no variance: the sum's alone would be too little."""
+    asked = outputs("avg(a) + sum(b)")
+    rows = [{**kept(0.25, values), "slot": slot} for slot, values in ((0, [5.0] * 100), (1, [1.0, 2.0] * 50))]
+    usual = {"7.0": UsualRange(distance=2.0, ranged=20.0)}
+    alone = [Output("q", "s", str(one.slot), one.shape, 7, one.slot) for one in asked]
+    of_a, of_b = (
+        table.to_pylist()[0] for table in Answering(alone, confidence=0.95).answers(partials(*rows), usual_ranges=usual)
+    )
+    [table] = Answering(asked, confidence=0.95).answers(partials(*rows), usual_ranges=usual)
+    [answer] = table.to_pylist()
+    assert of_a["standard_error"] is not None
+    assert (answer["value"], answer["standard_error"]) == (605.0, None)
+    assert answer["lower"] == pytest.approx(of_a["lower"] + of_b["lower"])
+    assert answer["upper"] == pytest.approx(of_a["upper"] + of_b["upper"])
 
 
 def test_what_a_divisor_may_be_bounds_nothing() -> None:

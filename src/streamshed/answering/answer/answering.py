@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from streamshed.answering.answer.alike_rows import UsualRanges, usual_of, with_alike
 from streamshed.answering.answer.window_estimate import Estimate
 from streamshed.answering.count_windows.numbered_windows import numbered_windows
 from streamshed.answering.derive.derived_answers import AnsweredParts, DerivedAnswers
@@ -31,6 +32,8 @@ from streamshed.answering.estimate.interval import (
 from streamshed.answering.estimate.known_rows import KnownRows
 from streamshed.answering.estimate.quantile import is_rounded, quantiles
 from streamshed.answering.estimate.skewed_bounds import skewed_bounds
+from streamshed.answering.estimate.unseen_rows import is_unseen, most_unseen, with_unseen
+from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.table.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
 from streamshed.answering.table.group_key import keys_written
@@ -84,6 +87,7 @@ class Answering:
         partly_joined: Sequence[ShedInterval] = (),
         effective_shares: Mapping[str, float] = MappingProxyType({}),
         lost: Sequence[ShedInterval] = (),
+        usual_ranges: Mapping[str, UsualRange] = MappingProxyType({}),
     ) -> list[pa.RecordBatch]:
         """Turn window partials into answers.
 
@@ -94,6 +98,7 @@ class Answering:
             partly_joined: Event times of results of joins that were not done fully of late.
             effective_shares: By `share_name`, the usual share of the kept rows that carries the estimate.
             lost: Event times that rows may have had which were lost before they were read.
+            usual_ranges: By `share_name`, how far apart the values of a window are as a rule.
 
         Returns:
             Tables of the answer schema.
@@ -107,13 +112,13 @@ class Answering:
         is_gap = is_window & is_missing & self._is_first[outputs] & (has_no_group == self._has_keys[outputs])
         tables.append(self._gaps(partials.take(rows[is_gap]), outputs[is_gap], dropped))
         shapes = np.where(is_answer, self._shape_of[outputs], -1)
-        parts: list[AnsweredParts] = []
+        parts, ranges = list[AnsweredParts](), usual_of(self._outputs, usual_ranges)
         for shape in np.unique(shapes[is_answer]).tolist():
             chosen = shapes == shape
             windows, of = partials.take(rows[chosen]), outputs[chosen]
             lacking = self._incomplete(partly_joined, lost, windows, of)
             usual = self.carried.usual(windows, of, effective_shares)
-            answers = self._aggregated(self._shapes[shape], windows, of, shed, lacking, usual)
+            answers = self._aggregated(self._shapes[shape], windows, of, shed, lacking, usual, ranges[:, of])
             tables.append(answers.filter(pa.array(~self.derived.is_part[of])))
             if self.derived.is_part[of].any():
                 parts.append(AnsweredParts(windows, of, answers, self._least_rate_of_the_window(windows, of, shed)))
@@ -136,15 +141,15 @@ class Answering:
         shed: Sequence[ShedInterval],
         lacking: Incomplete,
         usual: Doubles,
+        ranges: UsualRanges,
     ) -> pa.RecordBatch:
         kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
         counted = partials.longs("rows" if shape.counts_rows else "present")
-        estimate = self._estimated(shape, partials, kept_rate, counted)
+        estimate = with_alike(shape, partials, self._estimated(shape, partials, kept_rate, counted), kept_rate, ranges)
         estimate = estimate.of_part(lacking.is_part, is_count=shape.function is AggregateKind.COUNT)
         exact, value_column = estimate.exact, estimate.value_column
         lower, upper = estimate.bound_columns
-        nothing = partials.longs("rows") == 0
-        shed_reason = np.where(nothing, NO_ROW_KEPT, SAMPLED)
+        shed_reason = np.where(partials.longs("rows") == 0, NO_ROW_KEPT, SAMPLED)
         reasons = np.where(kept_rate >= 1.0, SKETCHED, shed_reason)
         reasons = np.where(lacking.is_part, lacking.reason, reasons)
         kept_share = np.where(kept_rate >= 1.0, 1.0, _shares_kept(partials, kept_rate))
@@ -194,7 +199,7 @@ class Answering:
             return Estimate(none, pa.array(counts.values), counts.errors, bounds, none, counts.confidence)
         if shape.in_cohorts:
             return self._of_cohorts(shape, partials, kept_rate)
-        return self._corrected(shape, partials, self._scaled(shape, partials, kept_rate, counted))
+        return self._corrected(shape, partials, kept_rate, self._scaled(shape, partials, kept_rate, counted))
 
     def _of_cohorts(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles) -> Estimate:
         """Estimate from drawn rows of a join, each of which brings all of its results at once."""
@@ -213,13 +218,18 @@ class Answering:
             kept_rate >= 1.0, value_column, estimate.error, bounds, estimate.is_low, shape.each_within(self._confidence)
         )
 
-    def _corrected(self, shape: Shape, partials: WindowPartials, scaled: Estimate) -> Estimate:
-        """Correct an estimate by rows whose number is known, where enough sampled rows tell what they contribute."""
+    def _corrected(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, scaled: Estimate) -> Estimate:
+        """Correct an estimate by rows whose number is known, where enough rows of the least rate tell what they add."""
         is_asked = shape.function in {AggregateKind.COUNT, AggregateKind.SUM}
         if not is_asked or not (partials.doubles("sampled_excess") > 0).any():
             return scaled
         rows = KnownRows.of(shape, partials)
-        use = rows.is_known & ~scaled.exact & (rows.effective_rows >= ENOUGH_ROWS)
+        use = (
+            rows.is_known
+            & ~scaled.exact
+            & (rows.effective_rows >= ENOUGH_ROWS)
+            & ~is_unseen(shape, partials, kept_rate)
+        )
         if not use.any():
             return scaled
         numbers = scaled.value_column.to_numpy(zero_copy_only=False)
@@ -262,14 +272,15 @@ class Answering:
                 np.zeros(len(partials), np.bool_),
                 shape.each_within(self._confidence),
             )
-        effective, confidence = effective_rows(shape, partials), shape.each_within(self._confidence)
+        effective, confidence = effective_rows(shape, partials, kept_rate), shape.each_within(self._confidence)
         is_low = effective < enough_rows(shape.function)
         numbers = value_column.to_numpy(zero_copy_only=False)
         bounds = normal_interval(numbers, error, confidence, effective_rows=effective)
         skewed = skewed_bounds(shape, partials, numbers, error, confidence)
         lower, upper = (np.where(is_low | np.isnan(new), old, new) for new, old in zip(skewed, bounds, strict=True))
-        error_or_nan = np.where(error > 0, error, np.nan)
-        return Estimate(exact, value_column, error_or_nan, (lower, upper), is_low, confidence)
+        unseen = most_unseen(shape, partials, kept_rate, confidence)
+        bounds = with_unseen(shape, partials, numbers, (lower, upper), unseen)
+        return Estimate(exact, value_column, np.where(error > 0, error, np.nan), bounds, is_low, confidence)
 
     def _least_rate_of_the_window(
         self, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]

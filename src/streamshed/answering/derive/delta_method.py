@@ -12,6 +12,7 @@ from streamshed.answering.derive.derived import Bounded
 from streamshed.answering.estimate.aggregate_value import SPREADS, sampled_variances
 from streamshed.answering.estimate.effective_rows import effective_rows
 from streamshed.answering.estimate.interval import ENOUGH_ROWS, normal_interval
+from streamshed.answering.estimate.unseen_rows import is_unseen
 from streamshed.answering.table.output import Shape
 from streamshed.answering.table.window_partials import Doubles, Truths, WindowPartials
 from streamshed.network.terms.aggregate import AggregateKind
@@ -22,7 +23,6 @@ _VARIES = frozenset({AggregateKind.COUNT, AggregateKind.SUM, AggregateKind.AVG, 
 _ALIKE = 2.0
 _LOST = 1e-9
 """A variance that is this much smaller than what it is the sum of has no digits left."""
-_NEARLY = 1 - 1e-9
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,9 @@ def delta_bounds(
     lower, upper = normal_interval(values, errors, confidence, effective_rows=effective)
     is_told = (effective >= ENOUGH_ROWS) & (variance > _LOST * largest) & _is_nearly_straight(widest)
     for part in parts:
-        is_told &= (part.kept_rate < 1) & (part.partials.doubles("greatest_weight") * part.kept_rate >= _NEARLY)
+        is_told &= (part.kept_rate < 1) & ~is_unseen(part.shape, part.partials, part.kept_rate)
+        # What nothing in the sample tells of is bounded by what is usual, which is no standard error.
+        is_told &= sampled_variances(part.shape, part.partials) > 0
         # What counted rows correct has another variance.
         is_told &= ~(part.partials.doubles("sampled_excess") > 0)
     return DeltaBounds(is_told, lower, upper, errors)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
 from streamshed.answering.estimate.cohort_sums import CohortSums, Spread
+from streamshed.answering.estimate.unseen_rows import most_unseen, with_unseen
 from streamshed.answering.table.output import Shape
 from streamshed.answering.table.window_partials import Doubles, Truths, WindowPartials
 from streamshed.network.terms.aggregate import AggregateKind
@@ -16,7 +16,6 @@ from streamshed.network.terms.join_shedding import COHORTS
 
 LEAST_EFFECTIVE = 5.0
 """What fewer rows than this bring nearly all of, is `low`."""
-_NEARLY = 1 - 1e-9
 _ROOTS = {AggregateKind.STDDEV, AggregateKind.STDDEV_POP}
 _SPREADS = {AggregateKind.VARIANCE, AggregateKind.VAR_POP, *_ROOTS}
 
@@ -53,7 +52,8 @@ def cohort_estimate(
 
     At a rate P lower than that of every row seen with a partner, up to ln(2/(1−c))/P rows may have been lost. Each is
     taken to have as many partners as the row of a random partner has; that many results are added to the upper bound
-    of a count. Where no row that was seen was sampled, a count has no upper bound, and other aggregates no bounds.
+    of a count, and allowed for in bounds of sums and averages, which are low (`with_unseen`); so are spreads. Where no
+    row that was seen was sampled, a count has no upper bound, and other aggregates no bounds.
 
     Args:
         shape: The aggregate.
@@ -71,12 +71,16 @@ def cohort_estimate(
     freedom = np.clip(np.minimum(spread.effective_rows, _rows_in(spread)) - 1, 1.0, COHORTS - 1)
     half = error * special.stdtrit(freedom, 0.5 + confidence / 2)
     lower, upper = estimates - half, estimates + half
+    is_low = (spread.cohorts < COHORTS) | (spread.effective_rows < LEAST_EFFECTIVE)
+    unseen = most_unseen(shape, partials, kept_rate, confidence)
+    if unseen.any():
+        unseen = unseen * _partners(shape, partials, sums)
     if shape.function is AggregateKind.COUNT:
         seen = partials.doubles("rows" if shape.counts_rows else "present")
         lower = np.maximum(np.where(np.isnan(lower), seen, lower), seen)
-        upper = upper + _unseen(partials, variance, kept_rate, confidence)
-    is_low = (spread.cohorts < COHORTS) | (spread.effective_rows < LEAST_EFFECTIVE)
-    return CohortEstimate(error, lower, upper, is_low)
+        return CohortEstimate(error, lower, upper + np.where(variance > 0, unseen, np.nan), is_low)
+    lower, upper = with_unseen(shape, partials, estimates, (lower, upper), unseen)
+    return CohortEstimate(error, lower, upper, is_low | (unseen > 0))
 
 
 def _brought(shape: Shape, partials: WindowPartials, sums: CohortSums, variances: Doubles) -> Doubles:
@@ -110,10 +114,9 @@ def _rows_in(spread: Spread) -> Doubles:
         return -COHORTS * np.log1p(-spread.cohorts / COHORTS)
 
 
-def _unseen(partials: WindowPartials, variance: Doubles, kept_rate: Doubles, confidence: float) -> Doubles:
-    weight = partials.doubles("greatest_weight")
+def _partners(shape: Shape, partials: WindowPartials, sums: CohortSums) -> Doubles:
+    """How many partners the row of a random partner has, at least 1."""
+    name = "rows" if shape.counts_rows else "present"
+    variance = sums.spread(sums.rows if shape.counts_rows else sums.present).variance
     with np.errstate(invalid="ignore", divide="ignore"):
-        partners = variance / partials.doubles("rows_excess")
-        rows = math.log(2 / (1 - confidence)) / kept_rate
-        granted = rows * np.maximum(partners, 1.0)
-    return np.where(kept_rate * weight < _NEARLY, granted, np.where(variance > 0, 0.0, np.nan))
+        return np.fmax(variance / partials.doubles(f"{name}_excess"), 1.0)

@@ -15,7 +15,7 @@ from streamshed.answering.table.value_kind import Carriage, ValueKind
 from streamshed.answering.table.window_partials import Doubles, Truths, WindowPartials
 
 ENOUGH_BEYOND = 5
-"""With as many rows kept on the rarer side of a quantile, its rank is nearly normal."""
+"""With as many effective rows, (Σ1/P)²/Σ1/P², on the rarer side of a quantile, its rank is nearly normal."""
 
 _SKETCH_CONFIDENCE = 0.99
 """What the library's bound of a sketch's rank error holds with."""
@@ -34,7 +34,7 @@ class QuantileAnswers:
         upper: Upper bounds, likewise.
         errors: Standard errors, from the width of the bounds; NaN where a bound is missing.
         is_sketched: Whether a sketch has left out values, so that ranks are approximate even of all rows.
-        is_low: Whether fewer than `ENOUGH_BEYOND` rows were kept on its rarer side.
+        is_low: Whether fewer than `ENOUGH_BEYOND` effective rows are on its rarer side.
     """
 
     values: Doubles
@@ -51,7 +51,7 @@ class _Quantile:
     lower: float = math.nan
     upper: float = math.nan
     is_sketched: bool = False
-    kept_rows: float = 0.0
+    rows_beyond: float = 0.0
 
 
 def quantiles(share: float, partials: WindowPartials, kept_rate: Doubles, confidence: float) -> QuantileAnswers:
@@ -59,10 +59,12 @@ def quantiles(share: float, partials: WindowPartials, kept_rate: Doubles, confid
 
     A row kept with the rate P stands for 1/P of them. Of a quantile q the rank is off by no more than
 
-        δ = ε·W_s/W + z·sqrt(q(1−q)·Σ(1−P)/P²)/W + unseen/W
+        δ = ε·W_s/W + z·sqrt(Σ_P n_P·(F_P(1−q)² + (1−F_P)q²)·(1−P)/P²)/W + unseen/W
 
-    W = Σ1/P all rows, W_s those whose sketch left out values and ε its rank error, z the normal quantile, and unseen
-    the ln(2/(1−c))/P rows granted to what came at a rate of which no row was kept. The bounds are the values of the
+    W = Σ1/P all rows, W_s those whose sketch left out values and ε its rank error, z the normal quantile, F_P the share
+    of the n_P rows kept at P that is below the estimate, and unseen the ln(2/(1−c))/P rows granted to what came at a
+    rate of which no row was kept. The root is the standard deviation of Σ(1[v ≤ estimate] − q)/P, rows kept
+    independently (Woodruff, Journal of the American Statistical Association 47, 1952). The bounds are the values of the
     ranks q − δ and q + δ; of a sample, of the next row beyond. Where that is beyond all ranks of a sample, nothing
     bounds the quantile on that side.
 
@@ -88,7 +90,7 @@ def quantiles(share: float, partials: WindowPartials, kept_rate: Doubles, confid
         upper=upper,
         errors=(upper - lower) / deviations,
         is_sketched=np.array([one.is_sketched for one in quantiles_of_windows], np.bool_),
-        is_low=np.array([one.kept_rows for one in quantiles_of_windows]) * min(share, 1 - share) < ENOUGH_BEYOND,
+        is_low=np.array([one.rows_beyond for one in quantiles_of_windows]) < ENOUGH_BEYOND * _NEARLY,
     )
 
 
@@ -113,20 +115,23 @@ def _quantile(share: float, sketches: Sequence[tuple[float, Any]], kept_rate: fl
     if not sketches:
         return _Quantile()
     values = np.unique([value for _, sketch in sketches for value, _ in sketch])
-    ranks = np.sum([weight * _ranks(sketch, values) for weight, sketch in sketches], axis=0)
+    weights = np.array([weight for weight, _ in sketches])
+    ranks_of_sketches = np.stack([_ranks(sketch, values) for _, sketch in sketches])
+    ranks = weights @ ranks_of_sketches
     total = float(ranks[-1])
     sketched = sum(
         weight * sketch.n * sketch.normalized_rank_error(False)
         for weight, sketch in sketches
         if sketch.is_estimation_mode()
     )
-    excess = sum(sketch.n * weight * (weight - 1) for weight, sketch in sketches)
+    below, above = _sides(share * total, weights, ranks_of_sketches)
+    variance = weights * (weights - 1.0) @ ((1 - share) ** 2 * below + share**2 * above)
     greatest_weight = max(weight for weight, _ in sketches)
     unseen = math.log(2 / (1 - confidence)) / kept_rate if greatest_weight * kept_rate < _NEARLY else 0.0
     deviations = NormalDist().inv_cdf((1 + confidence) / 2)
     wider = max(1.0, deviations / NormalDist().inv_cdf((1 + _SKETCH_CONFIDENCE) / 2))
-    off = wider * sketched + deviations * math.sqrt(share * (1 - share) * excess) + unseen
-    is_sampled = excess > 0 or unseen > 0
+    off = wider * sketched + deviations * math.sqrt(variance) + unseen
+    is_sampled = greatest_weight > 1 or unseen > 0
 
     def at(rank: float) -> float:
         """The smallest value whose rank is no less; NaN beyond what a sample tells."""
@@ -143,8 +148,27 @@ def _quantile(share: float, sketches: Sequence[tuple[float, Any]], kept_rate: fl
         lower=at(wanted - off - next_to_it),
         upper=at(wanted + off + next_to_it),
         is_sketched=sketched > 0,
-        kept_rows=float(sum(sketch.n for _, sketch in sketches)),
+        rows_beyond=min(_effective(weights, side) for side in (below, above)),
     )
+
+
+def _sides(rank: float, weights: Doubles, ranks: Doubles) -> tuple[Doubles, Doubles]:
+    """How many of each sketch's rows are below a rank of all, and above; those of the same value in one proportion.
+
+    >>> below, above = _sides(6.0, np.array([1.0, 2.0]), np.array([[2.0, 4.0], [0.0, 3.0]]))
+    >>> below.tolist(), above.tolist()
+    ([3.0, 1.5], [1.0, 1.5])
+    """
+    place = int(np.searchsorted(weights @ ranks, rank * _NEARLY))
+    smaller = ranks[:, place - 1] if place else np.zeros(len(weights))
+    alike = ranks[:, place] - smaller
+    below = smaller + alike * ((rank - weights @ smaller) / (weights @ alike))
+    return below, ranks[:, -1] - below
+
+
+def _effective(weights: Doubles, rows: Doubles) -> float:
+    """On how many rows of one weight as much would rest as on these."""
+    return float((weights @ rows) ** 2 / (weights**2 @ rows))
 
 
 def _ranks(sketch: Any, values: Doubles) -> Doubles:

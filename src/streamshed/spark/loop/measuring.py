@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.output import Output
 from streamshed.answering.table.shed_interval import share_name
 from streamshed.network.model.query import Query
@@ -80,6 +81,20 @@ def effective_shares(learned: LearnedStatistics, outputs: Sequence[Output]) -> d
         for output in outputs
     }
     return {share: known for share, known in shares.items() if known is not None}
+
+
+def usual_ranges(learned: LearnedStatistics, outputs: Sequence[Output]) -> dict[str, UsualRange]:
+    """Return how far apart the values of a window usually are, by `share_name`, where it has been learned.
+
+    Args:
+        learned: What the run has learned.
+        outputs: What the queries ask for.
+    """
+    ranges = {
+        share_name(output.definition_id, output.slot): learned.usual_range(output.query, output.aggregate)
+        for output in outputs
+    }
+    return {share: usual for share, usual in ranges.items() if usual is not None}
 
 
 def _with_cover(

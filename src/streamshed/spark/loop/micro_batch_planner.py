@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.shed_interval import UNSETTLED, ShedInterval, remembered
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.elastic_loop import ElasticLoop
@@ -67,6 +68,7 @@ class MicroBatchPlanner:
         needs: Returns what is needed of queries that feed other networks, at some time.
         on_decision: Told of each decision once its plan is written.
         effective_shares: Returns `PlanRow.effective_shares`, as far as they are known.
+        usual_ranges: Returns `PlanRow.usual_ranges`, likewise.
         lost: Finds rows that brokers have deleted.
     """
 
@@ -96,6 +98,7 @@ class MicroBatchPlanner:
         needs: Callable[[float], KnownNeeds] = lambda _now: NOTHING_KNOWN,
         on_decision: Callable[[Decision], None] = lambda _decision: None,
         effective_shares: Callable[[], Mapping[str, float]] = dict,
+        usual_ranges: Callable[[], Mapping[str, UsualRange]] = dict,
         lost: LostRows | None = None,
     ) -> None:
         self._facts = facts
@@ -107,7 +110,8 @@ class MicroBatchPlanner:
         self._clock, self._steady_clock = clock, steady_clock
         self._reports = reports
         self._on_outcome = on_outcome
-        self._needs, self._on_decision, self._effective_shares = needs, on_decision, effective_shares
+        self._needs, self._on_decision = needs, on_decision
+        self._effective_shares, self._usual_ranges = effective_shares, usual_ranges
         self._lost = LostRows({}) if lost is None else lost
         self._joins = joins if joins is not None else JoinPlanner((), frozenset(), dict)
         self._lock = threading.Lock()
@@ -257,6 +261,7 @@ class MicroBatchPlanner:
             partly_joined=self._partly_joined(directives, coming, last),
             lost=lost_times(ahead.lost, self._facts, ahead.opened, last, self._carrier.latest_event),
             effective_shares=self._effective_shares(),
+            usual_ranges=self._usual_ranges(),
             decided_at_seconds=ahead.now,
             latest_event=dict(self._carrier.latest_event),
             silent_seconds=self._carrier.silent_seconds,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.shed_interval import ShedInterval, share_name
 from streamshed.joins.choose.directive import JoinDirective
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
@@ -169,6 +170,7 @@ class PlanRow:
         lost: Event times of rows that a broker deleted before they were read, with the share of rows that is to be
             expected in the place of a sampling rate, by stream in the place of a share's name.
         effective_shares: By `share_name`, on which share of the rows kept estimates rest as a rule.
+        usual_ranges: By `share_name`, how far apart the values of a window are as a rule.
         decided_at_seconds: When, seconds since the epoch.
         latest_event: Per stream, its latest event time known, microseconds.
         silent_seconds: Per stream, how long it had brought no rows.
@@ -186,6 +188,7 @@ class PlanRow:
     partly_joined: tuple[ShedInterval, ...] = ()
     lost: tuple[ShedInterval, ...] = ()
     effective_shares: Mapping[str, float] = field(default_factory=dict)
+    usual_ranges: Mapping[str, UsualRange] = field(default_factory=dict)
     decided_at_seconds: float = 0.0
     latest_event: Mapping[str, int] = field(default_factory=dict)
     silent_seconds: Mapping[str, float] = field(default_factory=dict)
@@ -205,6 +208,7 @@ class PlanRow:
                 "partly_joined": [vars(interval) for interval in self.partly_joined],
                 "lost": [vars(interval) for interval in self.lost],
                 "effective_shares": dict(self.effective_shares),
+                "usual_ranges": {name: asdict(usual) for name, usual in self.usual_ranges.items()},
                 "decided_at_seconds": self.decided_at_seconds,
                 "latest_event": dict(self.latest_event),
                 "silent_seconds": dict(self.silent_seconds),
@@ -227,6 +231,7 @@ class PlanRow:
             partly_joined=tuple(ShedInterval(**interval) for interval in document.get("partly_joined", ())),
             lost=tuple(ShedInterval(**interval) for interval in document.get("lost", ())),
             effective_shares=document.get("effective_shares", {}),
+            usual_ranges={name: UsualRange(**usual) for name, usual in document.get("usual_ranges", {}).items()},
             decided_at_seconds=document["decided_at_seconds"],
             latest_event=document["latest_event"],
             silent_seconds=document["silent_seconds"],

@@ -111,7 +111,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
         number, partition = micro_batch_id(), partition_id()
         plan = None if client is None else client.plan(number)
         shed, partly_joined, lost = ((), (), ()) if plan is None else (plan.shed, plan.partly_joined, plan.lost)
-        usual = {} if plan is None else plan.effective_shares
+        usual, ranges = ({}, {}) if plan is None else (plan.effective_shares, plan.usual_ranges)
         drops = fixed if plan is None else plan.drops
         dropped = together(dropped_windows(drops), stale_windows(windows, drops.stale))
         dropped = together(dropped, unseen_windows(windows, {} if plan is None else plan.whole_since))
@@ -120,7 +120,7 @@ def streaming_answer_frame(  # noqa: PLR0913 - all that answers depend on, each 
             partials_of_windows = WindowPartials(record_batch)
             partials_in_time = _answered(partials_of_windows, dropped, answering.definitions_by_count)
             report.sums.append(window_sums(partials_in_time, answering.carried.sums(partials_in_time)))
-            for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined, usual, lost):
+            for answers in answering.answers(partials_of_windows, shed, dropped, partly_joined, usual, lost, ranges):
                 if report.takes(answers):
                     yield answers
         SetAside(set_aside, query_id(), number).put(partition, report.unreadable)

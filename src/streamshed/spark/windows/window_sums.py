@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from streamshed.answering.estimate.carried_rows import CarriedSums
+from streamshed.answering.estimate.value_ranges import RangeSums
 from streamshed.answering.table.answer_schema import ANSWER, ROW
 from streamshed.answering.table.window_partials import Doubles, Longs, WindowPartials
 from streamshed.sharing.intake import Share
@@ -52,6 +53,7 @@ def _of_windows(answers: WindowPartials) -> dict[Share, WindowSums]:
     rows = answers.doubles("rows_weighted")
     others = np.stack([_or_zero(answers, f"{name}_weighted") for name in ("present", "total", "squares", "sizes")])
     others[:, ~np.isfinite(others).all(axis=0)] = 0.0
+    least, greatest = answers.doubles("least_number"), answers.doubles("greatest_number")
     is_exact = np.nan_to_num(answers.doubles("greatest_weight"), nan=1.0) <= 1
     sums = {}
     for index, (definition_id, slot) in enumerate(shares.T.tolist()):
@@ -67,6 +69,7 @@ def _of_windows(answers: WindowPartials) -> dict[Share, WindowSums]:
             sizes=float(others[3, is_of_share].sum()),
             groups=_groups(rows[whole], starts[whole]),
             sampled_groups=_groups(rows[sampled], starts[sampled]),
+            ranges=RangeSums.of(least[is_of_share], greatest[is_of_share]),
         )
     return sums
 

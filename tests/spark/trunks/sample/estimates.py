@@ -71,14 +71,15 @@ def check_answers(outcome: Outcome, rows: DrawnRows, query: str, asked: Asked) -
         assert places <= set(given), query
     flags = []
     for row in answers:
-        is_whole = bool((rows.inside(row).codes(query) == WHOLE).all())
+        inside = rows.inside(row)
+        is_whole, least_rate = bool((inside.codes(query) == WHOLE).all()), min(inside.rates(query), default=1.0)
         assert row.exact == is_whole, f"{query} {row.window_start} {row.key}"
         sample = asked.group(kept, row)
         if len(sample):
             values, rates = asked.value(sample), sample.rates(query)
-            check_answer(row, values, rates, of_groups=asked.by is not None)
+            check_answer(row, values, rates, least_rate, of_groups=asked.by is not None)
             if not is_whole and row.aggregate != "n":
-                effective = effective_rows(row.aggregate or "", values, rates)
+                effective = effective_rows(row.aggregate or "", values, rates, least_rate)
                 # Of so many rows of one value at one rate, rounding decides.
                 if not math.isclose(effective, ENOUGH, rel_tol=1e-9):
                     flags.append((row.low, effective))
@@ -93,8 +94,10 @@ def t_quantile(effective: float) -> float:
     return float(t.ppf(0.5 + CONFIDENCE / 2, max(effective - 1, 1)))
 
 
-def check_answer(row: Found, values: np.ndarray, rates: np.ndarray, *, of_groups: bool = False) -> None:
-    """Check all that an answer says but `low`, by the values that were kept and the rates at which they were."""
+def check_answer(
+    row: Found, values: np.ndarray, rates: np.ndarray, least_rate: float, *, of_groups: bool = False
+) -> None:
+    """Check all that an answer says but `low`, by the values kept, their rates and the least of the window."""
     aggregate = row.aggregate or ""
     value, error = estimate(aggregate, values, rates)
     assert row.rows_used == len(rates)
@@ -108,18 +111,42 @@ def check_answer(row: Found, values: np.ndarray, rates: np.ndarray, *, of_groups
     if aggregate == "n":
         _check_bounds_of_count(row, rates, of_groups=of_groups)
     else:
-        effective = effective_rows(aggregate, values, rates)
+        effective = effective_rows(aggregate, values, rates, least_rate)
         # Of so many rows of one value at one rate, rounding decides.
         is_either = math.isclose(effective, ENOUGH, rel_tol=1e-9)
         possible = {True, False} if is_either else {effective < ENOUGH}
         found = (row.lower, row.upper)
         assert any(
-            found == pytest.approx(bounds(aggregate, values, rates, are_few=are_few), rel=1e-6) for are_few in possible
+            found == pytest.approx(bounds(aggregate, values, rates, least_rate, are_few=are_few), rel=1e-6)
+            for are_few in possible
         )
     assert (row.confidence, row.reason, row.value_text) == (CONFIDENCE, "sampled", None)
 
 
-def bounds(aggregate: str, values: np.ndarray, rates: np.ndarray, *, are_few: bool) -> tuple[float, float]:
+def bounds(
+    aggregate: str, values: np.ndarray, rates: np.ndarray, least_rate: float, *, are_few: bool
+) -> tuple[float, float]:
+    """Those of the rows kept, and how far those move them that may have come at a rate at which none was kept."""
+    lower, upper = _bounds_of_kept(aggregate, values, rates, least_rate, are_few=are_few)
+    if not are_unseen(rates, least_rate):
+        return lower, upper
+    unseen, least, greatest = math.log(2 / (1 - CONFIDENCE)) / least_rate, float(values.min()), float(values.max())
+    if aggregate == "total":
+        return lower + unseen * min(least, 0.0), upper + unseen * max(greatest, 0.0)
+    count = (1 / rates).sum()
+    mean = (values / rates).sum() / count
+    share = unseen / (count + unseen)
+    return lower + share * (least - mean), upper + share * (greatest - mean)
+
+
+def are_unseen(rates: np.ndarray, least_rate: float) -> bool:
+    """Whether no row was kept at the least rate of a window."""
+    return bool(rates.min() > least_rate * (1 + 1e-9))
+
+
+def _bounds_of_kept(
+    aggregate: str, values: np.ndarray, rates: np.ndarray, least_rate: float, *, are_few: bool
+) -> tuple[float, float]:
     """Of few rows Student's, of more the gamma bounds of values of one sign (Fay and Feuer 1997)."""
     value, error = estimate(aggregate, values, rates)
     least, greatest = float(values.min()), float(values.max())
@@ -130,7 +157,7 @@ def bounds(aggregate: str, values: np.ndarray, rates: np.ndarray, *, are_few: bo
         origin = least if greatest - value >= value - least else greatest
         step = max(value - least, greatest - value) / rates.min() / (1 / rates).sum()
     if are_few or math.isnan(origin):
-        half = t_quantile(effective_rows(aggregate, values, rates)) * error
+        half = t_quantile(effective_rows(aggregate, values, rates, least_rate)) * error
         return value - half, value + half
     size = abs(value - origin)
     near, far = (
@@ -143,12 +170,14 @@ def bounds(aggregate: str, values: np.ndarray, rates: np.ndarray, *, are_few: bo
     return (origin - far, origin - near) if value < origin else (origin + near, origin + far)
 
 
-def effective_rows(aggregate: str, values: np.ndarray, rates: np.ndarray) -> float:
-    """(Σq)²/Σq², q = r²(1−P)/P² of the rows that were kept at a rate P below 1."""
+def effective_rows(aggregate: str, values: np.ndarray, rates: np.ndarray, least_rate: float) -> float:
+    """(Σq)²/Σq², q = r²(1−P)/P² of the rows kept at a rate P below 1, and of the largest r at one where none was."""
     mean = (values / rates).sum() / (1 / rates).sum()
     contribution = values if aggregate == "total" else values - mean
     shares = contribution**2 * (1 - rates) / rates**2
-    return float(shares.sum() ** 2 / (shares**2).sum())
+    if are_unseen(rates, least_rate):
+        shares = np.append(shares, (contribution**2).max() * (1 - least_rate) / least_rate**2)
+    return float(np.minimum(shares.sum() ** 2 / (shares**2).sum(), len(rates)))
 
 
 def estimate(aggregate: str, values: np.ndarray, rates: np.ndarray) -> tuple[float, float]:

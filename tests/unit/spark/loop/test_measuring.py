@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from streamshed.answering.estimate.carried_rows import CarriedSums
+from streamshed.answering.estimate.value_ranges import RangeSums, UsualRange
 from streamshed.answering.table.output import Output, Shape
 from streamshed.network.model.network import network
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.sharing.stream_work import stream_work
-from streamshed.spark.loop.measuring import effective_shares, measured
+from streamshed.spark.loop.measuring import effective_shares, measured, usual_ranges
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import Measured, WindowSums
@@ -45,6 +47,19 @@ def test_on_how_many_rows_estimates_rest_is_the_geometric_mean_by_rows() -> None
     learned = LearnedStatistics().updated(Measured(windows=windows), offered_rows={}, elapsed_seconds=1.0)
     assert effective_shares(learned, outputs) == {"7.0": pytest.approx(math.exp(-1.5))}
     assert effective_shares(LearnedStatistics(), outputs) == {}
+
+
+def test_how_far_apart_values_are_is_the_mean_over_windows_in_which_they_differ() -> None:
+    """Also of what an earlier release has learned, which tells nothing of it."""
+    shape = Shape(AggregateKind.AVG, counts_rows=False, value=None, key_notations=())
+    outputs = [Output("q", "s", name, shape, definition_id=7, slot=slot) for slot, name in enumerate(("a", "b"))]
+    extremes = np.array([0.0, 5.0, 2.0]), np.array([3.0, 5.0, 3.0])
+    windows = {("q", "a"): WindowSums(ranges=RangeSums.of(*extremes)), ("q", "b"): WindowSums(rows=10.0)}
+    before = LearnedStatistics(large_rows={'["q", "a"]': {"windows": 3.0, "missed": 0.0, "lead": 0.0}})
+    assert usual_ranges(before, outputs) == {}
+    learned = before.updated(Measured(windows=windows), offered_rows={}, elapsed_seconds=1.0)
+    size = math.sqrt((9 + 25 + 9) / 3)
+    assert usual_ranges(learned, outputs) == {"7.0": UsualRange(math.sqrt((9 + 1) / 2), 2.0, 0.0, size, 3.0)}
 
 
 SECOND = 1_000_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -9,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.shed_interval import UNSETTLED, ShedInterval, share_name
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
@@ -54,6 +56,7 @@ def planner_of(
     steady_clock: Callable[[], float] = lambda: 100.0,
     outcomes: list[MicroBatchOutcome] | None = None,
     effective_shares: Mapping[str, float] = MappingProxyType({}),
+    usual_ranges: Mapping[str, UsualRange] = MappingProxyType({}),
     since: Mapping[int, int] = MappingProxyType({}),
 ) -> MicroBatchPlanner:
     noted: list[MicroBatchOutcome] = [] if outcomes is None else outcomes
@@ -73,6 +76,7 @@ def planner_of(
         reports=report if callable(report) else lambda: report,
         on_outcome=lambda _report, outcome, _plans: noted.append(outcome),
         effective_shares=lambda: effective_shares,
+        usual_ranges=lambda: usual_ranges,
     )
 
 
@@ -191,6 +195,16 @@ def test_a_plan_tells_tasks_on_how_many_rows_estimates_rest_as_a_rule(tmp_path: 
     assert PlanRow.from_json(plan).effective_shares == {"7.0": 0.125}
     again = planner_of(asked, tmp_path, effective_shares={"7.0": 0.5}).plan(0)
     assert again == plan
+
+
+def test_a_plan_tells_tasks_how_far_apart_values_are_as_a_rule(tmp_path: Path) -> None:
+    """Plans that were written by an earlier release do not."""
+    usual = {"7.0": UsualRange(distance=2.0, ranged=20.0, above=3.0, sized=30.0)}
+    plan = planner_of(network(query("asked", "v")), tmp_path, usual_ranges=usual).plan(0)
+    assert PlanRow.from_json(plan).usual_ranges == usual
+    document = json.loads(plan)
+    del document["usual_ranges"]
+    assert PlanRow.from_json(json.dumps(document)).usual_ranges == {}
 
 
 def test_a_joined_stream_is_offered_the_rows_of_both_sides() -> None:

@@ -46,6 +46,7 @@ from streamshed.spark.source.upcoming_rows import (
     refuse_vanished,
     rows_by_name,
     upcoming_rows,
+    waiting_rows,
 )
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
@@ -220,7 +221,7 @@ class MicroBatchPlanner:
 
     def _question(self, ahead: Ahead) -> Upcoming:
         """What the control loop is told of it."""
-        left = self._backlog(ahead.upcoming)
+        left = waiting_rows(ahead.upcoming, self._rows_left)
         return Upcoming(
             micro_batch_id=ahead.micro_batch_id,
             offered_rows=self._facts.of_asked(ahead.rows),
@@ -332,12 +333,6 @@ class MicroBatchPlanner:
         ]
         since = coming.opened - self._facts.longest_window
         return lasting(() if last is None else last.partly_joined, intervals, since=since)
-
-    def _backlog(self, upcoming: dict[str, StreamRows]) -> dict[str, int]:
-        """Rows that wait: in folders now; of brokers what the last micro-batch left, less what this one takes."""
-        taken = {name: found.rows for name, found in upcoming.items()}
-        of_brokers = {name: max(0, rows - taken.get(name, 0)) for name, rows in self._rows_left.items()}
-        return {name: found.waiting for name, found in upcoming.items()} | of_brokers
 
     def _shed_times(self, coming: StreamRows | None, opened: int, now: float) -> tuple[int, int]:
         """First and last event time of shed rows: from footers, else the bounds that watermark and clock give."""

@@ -241,6 +241,22 @@ def _read_footer(path: str, stored: StoredColumn | None, _size: int, _modified_a
     return StreamRows(metadata.num_rows, events=bounds, pieces=metadata.num_row_groups)
 
 
+def waiting_rows(upcoming: Mapping[str, StreamRows], rows_left: Mapping[str, int]) -> dict[str, int]:
+    """Return how many rows wait, by stream: in folders now, of brokers what was left last, less what is taken now.
+
+    Args:
+        upcoming: What a micro-batch reads, by stream.
+        rows_left: By stream over a broker, how many rows the micro-batch before had left.
+
+    Example:
+        >>> waiting_rows({"packets": StreamRows(30)}, {"packets": 100, "flows": 5})
+        {'packets': 70, 'flows': 5}
+    """
+    of_folders = {name: rows.waiting for name, rows in upcoming.items()}
+    taken = {name: rows.rows for name, rows in upcoming.items()}
+    return of_folders | {name: max(0, rows - taken.get(name, 0)) for name, rows in rows_left.items()}
+
+
 def rows_by_name(upcoming: Mapping[str, StreamRows]) -> dict[str, int]:
     """Keep only the numbers of rows."""
     return {name: found.rows for name, found in upcoming.items()}

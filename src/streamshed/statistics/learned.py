@@ -14,6 +14,7 @@ from streamshed.network.model.operators import Apply
 from streamshed.network.model.query import Query
 from streamshed.network.model.stream import Stream
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
+from streamshed.statistics.course import Course, gone_on, share_taken, taken
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.large_rows import are_missed, with_large_rows
 from streamshed.statistics.measured import GroupCounts, Measured, Passed, WindowSums
@@ -51,11 +52,13 @@ class LearnedStatistics:
         offered: Per stream, rows offered, and the seconds they took to come.
         latest: The same of the latest micro-batch alone.
         timed: The same of micro-batches with rows after which it was seen how far event time had gone on, and how far.
+        courses: How many rows of each stream came until which event time.
         calls: Per operator that calls a user function, rows that it was given by the share that was admitted, rows that
             it was given, seconds.
-        values: Per query and aggregate, windows, rows, present, total, squares, sizes, carried_rows, carried_logs.
+        values: Per query and aggregate, rows, present, total, squares, sizes, carried_rows, carried_logs; where it is
+            known, rows taken, and out of how many, offered.
         large_rows: Per query and aggregate, windows, missed and lead, remembered longer than all else.
-        passed: Per operator that was probed or whose rows are answers, rows, and of what time, or out of how many.
+        passed: Per operator that was probed or whose rows are answers, rows, taken, out of how many, offered.
         state: What tasks took over groups in state, in how many micro-batches of which all rows were kept, and how many
             rows of each stream these had.
         groups: Per query, how many groups have about 2^k rows; under "windows", of how many windows, of which all
@@ -68,6 +71,7 @@ class LearnedStatistics:
     offered: Mapping[str, _Sums] = field(default_factory=dict)
     latest: Mapping[str, _Sums] = field(default_factory=dict)
     timed: Mapping[str, _Sums] = field(default_factory=dict)
+    courses: Mapping[str, Course] = field(default_factory=dict)
     calls: Mapping[str, _Sums] = field(default_factory=dict)
     values: Mapping[str, _Sums] = field(default_factory=dict)
     large_rows: Mapping[str, _Sums] = field(default_factory=dict)
@@ -102,7 +106,7 @@ class LearnedStatistics:
             elapsed_seconds: How long they took to come.
         """
         latest = {name: {"rows": float(rows), "seconds": elapsed_seconds} for name, rows in offered_rows.items()}
-        calls = dict(self.calls)
+        courses, calls = gone_on(self.courses, measured.event_seconds, self.latest), dict(self.calls)
         for address, cost in measured.calls.items():
             stream = _stream_of(address)
             call_sums = {"rows": cost.rows, "seconds": cost.seconds}
@@ -113,17 +117,18 @@ class LearnedStatistics:
         values, large_rows, windows = dict(self.values), dict(self.large_rows), measured.windows.items()
         for (query, aggregate), sums in windows:
             name = _value_name(query, aggregate)
-            values[name] = _faded(values.get(name, {}), _value_sums(sums))
+            values[name] = _faded(values.get(name, {}), {**_value_sums(sums), **taken(sums, courses)})
             large_rows[name] = with_large_rows(large_rows.get(name, {}), sums.carried)
         return replace(
             self,
             offered={name: _faded(self.offered.get(name, {}), arrivals) for name, arrivals in latest.items()},
             latest=latest,
             timed=self._timed_with(measured.event_seconds),
+            courses=courses,
             calls=calls,
             values=values,
             large_rows=large_rows,
-            passed=self._passed_with(measured.passed, offered_rows),
+            passed=self._passed_with(measured.passed, offered_rows, courses),
             state=self._state_with(measured.state_seconds, offered_rows),
             groups=_groups_with(self.groups, {q: sums.groups for (q, _), sums in windows if sums.groups.by_size}),
             sampled_groups=_groups_with(
@@ -222,6 +227,7 @@ class LearnedStatistics:
             "offered": self.offered,
             "latest": self.latest,
             "timed": self.timed,
+            "courses": self.courses,
             "calls": self.calls,
             "values": self.values,
             "large_rows": self.large_rows,
@@ -243,13 +249,13 @@ class LearnedStatistics:
         added = {name: {**told, "event_seconds": event_seconds} for name, told in self.latest.items()}
         return {**self.timed, **{name: _faded(self.timed.get(name, {}), told) for name, told in added.items()}}
 
-    def _passed_with(self, newest: Mapping[str, Passed], offered_rows: Mapping[str, int]) -> Mapping[str, _Sums]:
+    def _passed_with(
+        self, newest: Mapping[str, Passed], offered_rows: Mapping[str, int], courses: Mapping[str, Course]
+    ) -> Mapping[str, _Sums]:
         passed = dict(self.passed)
         for address, newest_passed in newest.items():
-            offered = float(offered_rows.get(_stream_of(address), 0))
-            sums = {"rows": newest_passed.rows, "window_seconds": newest_passed.windows * newest_passed.window_seconds}
-            if newest_passed.windows == 0:
-                sums["offered"] = offered
+            offered = {"taken": newest_passed.rows, "offered": float(offered_rows.get(_stream_of(address), 0))}
+            sums = offered if newest_passed.span is None else taken(newest_passed, courses)
             passed[address] = _faded(passed.get(address, {}), sums)
         return passed
 
@@ -281,33 +287,14 @@ class LearnedStatistics:
             if isinstance(node, Apply) and sums.get("offered", 0) > 0:
                 reach[node] = sums["reached"] / sums["offered"]
         for query in network.queries:
-            share = self._share_of_rows(query)
+            share = share_taken(self._of_query(query) or {})
             if share is not None:
                 reach[query.rows] = max(share, reach.get(query.rows, 0.0))
         for node in network.row_nodes:
-            share = self._share_passed(node)
+            share = share_taken(self.passed.get(node.address, {}))
             if share is not None:
                 reach.setdefault(node, share)
         return reach
-
-    def _share_passed(self, node: Node) -> float | None:
-        """What a node passes of its stream's rows: as the probes of its windows tell, or of those that were offered."""
-        sums = self.passed.get(node.address, {})
-        if sums.get("offered"):
-            return sums["rows"] / sums["offered"]
-        arriving = self.rows_per_event_second(node.stream.name)
-        if not sums.get("window_seconds") or arriving is None:
-            return None
-        return sums["rows"] / sums["window_seconds"] / arriving
-
-    def _share_of_rows(self, query: Query) -> float | None:
-        if query.aggregate is None:
-            return None
-        arriving = self.rows_per_event_second(query.stream.name)
-        sums = self._of_query(query)
-        if sums is None or not sums.get("windows") or arriving is None:
-            return None
-        return sums["rows"] / sums["windows"] / (query.aggregate.over.size_microseconds / 1e6) / arriving
 
     def _of_windows(self, stream: Stream) -> dict[str, float]:
         """What was learned of a stream that says how many rows are in a window of it."""
@@ -360,7 +347,9 @@ class LearnedStatistics:
 def learned_from_document(document: Mapping[str, Any]) -> LearnedStatistics:
     """Restore what `to_document` returned."""
     sql = {address: SqlCost(**fields) for address, fields in document.get("sql", {}).items()}
-    return LearnedStatistics(**{**document, "sql": sql})
+    courses = {name: tuple((at, rows) for at, rows in course) for name, course in document.get("courses", {}).items()}
+    passed = {address: sums for address, sums in document.get("passed", {}).items() if "taken" in sums}
+    return LearnedStatistics(**{**document, "sql": sql, "courses": courses, "passed": passed})
 
 
 def _stream_of(address: str) -> str:
@@ -372,8 +361,7 @@ def _value_name(query: str, aggregate: str) -> str:
 
 
 def _value_sums(sums: WindowSums) -> dict[str, float]:
-    counted = {"windows": sums.count, "rows": sums.rows}
-    counted |= {"carried_rows": sums.carried.rows, "carried_logs": sums.carried.logs}
+    counted = {"rows": sums.rows, "carried_rows": sums.carried.rows, "carried_logs": sums.carried.logs}
     of_values = {"total": sums.total, "squares": sums.squares, "sizes": sums.sizes}
     if not all(abs(total) <= _LARGEST for total in of_values.values()):
         return counted

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from types import MappingProxyType
 from typing import Any
 
 from streamshed.network.model.network import QueryNetwork
@@ -26,6 +27,7 @@ from streamshed.statistics.network_statistics import (
 )
 from streamshed.statistics.reach import reach_between
 from streamshed.statistics.sql_cost import SqlCost, with_sql_costs
+from streamshed.statistics.starved import Thinnest, is_starved, thinnest_after, until_answered
 
 KEPT = 0.9
 """What is left of a measurement's weight one micro-batch later: ten micro-batches count."""
@@ -38,6 +40,8 @@ MOST_SECONDS_PER_GROUP = 50e-6
 
 _LARGEST = 1e290
 """Beyond this, sums of ten micro-batches may have no number."""
+
+_ALL_KEPT: Mapping[str, float] = MappingProxyType({})
 
 _Sums = Mapping[str, float]
 
@@ -53,6 +57,7 @@ class LearnedStatistics:
         latest: The same of the latest micro-batch alone.
         timed: The same of micro-batches with rows after which it was seen how far event time had gone on, and how far.
         courses: How many rows of each stream came until which event time.
+        thinnest: Per query, the smallest rate at which it was sampled lately, and how many event seconds ago.
         calls: Per operator that calls a user function, rows that it was given by the share that was admitted, rows that
             it was given, seconds.
         values: Per query and aggregate, rows, present, total, squares, sizes, carried_rows, carried_logs; where it is
@@ -72,6 +77,7 @@ class LearnedStatistics:
     latest: Mapping[str, _Sums] = field(default_factory=dict)
     timed: Mapping[str, _Sums] = field(default_factory=dict)
     courses: Mapping[str, Course] = field(default_factory=dict)
+    thinnest: Thinnest = field(default_factory=dict)
     calls: Mapping[str, _Sums] = field(default_factory=dict)
     values: Mapping[str, _Sums] = field(default_factory=dict)
     large_rows: Mapping[str, _Sums] = field(default_factory=dict)
@@ -97,24 +103,23 @@ class LearnedStatistics:
         *,
         offered_rows: Mapping[str, int],
         elapsed_seconds: float,
+        sampling_rates: Mapping[str, float] = _ALL_KEPT,
     ) -> LearnedStatistics:
-        """Take in what was measured of a micro-batch.
+        """Take in what was measured of a micro-batch; nothing of samples that hardly had a row to be expected.
 
         Args:
             measured: What was measured of it.
             offered_rows: Its rows, by stream.
             elapsed_seconds: How long they took to come.
+            sampling_rates: The effective sampling rates of its queries; of those left out 1.
         """
         latest = {name: {"rows": float(rows), "seconds": elapsed_seconds} for name, rows in offered_rows.items()}
-        courses, calls = gone_on(self.courses, measured.event_seconds, self.latest), dict(self.calls)
-        for address, cost in measured.calls.items():
-            stream = _stream_of(address)
-            call_sums = {"rows": cost.rows, "seconds": cost.seconds}
-            if stream not in measured.thinned:
-                call_sums["reached"] = cost.rows / measured.call_rates.get(address, 1.0)
-                call_sums["offered"] = float(offered_rows.get(stream, 0))
-            calls[address] = _faded(calls.get(address, {}), call_sums)
-        values, large_rows, windows = dict(self.values), dict(self.large_rows), measured.windows.items()
+        courses = gone_on(self.courses, measured.event_seconds, self.latest)
+        thinnest = thinnest_after(self.thinnest, measured.event_seconds, sampling_rates)
+        values, large_rows = dict(self.values), dict(self.large_rows)
+        windows = [
+            (of, sums) for of, sums in measured.windows.items() if not self._is_starved(of, sums, thinnest, courses)
+        ]
         for (query, aggregate), sums in windows:
             name = _value_name(query, aggregate)
             values[name] = _faded(values.get(name, {}), {**_value_sums(sums), **taken(sums, courses)})
@@ -125,7 +130,8 @@ class LearnedStatistics:
             latest=latest,
             timed=self._timed_with(measured.event_seconds),
             courses=courses,
-            calls=calls,
+            thinnest=until_answered(thinnest, measured.windows),
+            calls=self._calls_with(measured, offered_rows),
             values=values,
             large_rows=large_rows,
             passed=self._passed_with(measured.passed, offered_rows, courses),
@@ -223,21 +229,8 @@ class LearnedStatistics:
 
     def to_document(self) -> dict[str, Any]:
         """Return what JSON can hold of it."""
-        return {
-            "offered": self.offered,
-            "latest": self.latest,
-            "timed": self.timed,
-            "courses": self.courses,
-            "calls": self.calls,
-            "values": self.values,
-            "large_rows": self.large_rows,
-            "passed": self.passed,
-            "state": self.state,
-            "groups": self.groups,
-            "sampled_groups": self.sampled_groups,
-            "sql": {address: asdict(cost) for address, cost in self.sql.items()},
-            "parallel_tasks": self.parallel_tasks,
-        }
+        sums = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {**sums, "sql": {address: asdict(cost) for address, cost in self.sql.items()}}
 
     def _timed_with(self, event_seconds: float | None) -> Mapping[str, _Sums]:
         """What is timed, with the rows that moved event time: those of the micro-batch before this one.
@@ -248,6 +241,27 @@ class LearnedStatistics:
             return self.timed
         added = {name: {**told, "event_seconds": event_seconds} for name, told in self.latest.items()}
         return {**self.timed, **{name: _faded(self.timed.get(name, {}), told) for name, told in added.items()}}
+
+    def _calls_with(self, measured: Measured, offered_rows: Mapping[str, int]) -> Mapping[str, _Sums]:
+        calls = dict(self.calls)
+        for address, cost in measured.calls.items():
+            stream, sampling_rate = _stream_of(address), measured.call_rates.get(address, 1.0)
+            offered, before = float(offered_rows.get(stream, 0)), calls.get(address, {})
+            call_sums = {"rows": cost.rows, "seconds": cost.seconds}
+            if stream not in measured.thinned and not is_starved(sampling_rate, offered, _share_reached(before)):
+                call_sums |= {"reached": cost.rows / sampling_rate, "offered": offered}
+            calls[address] = _faded(before, call_sums)
+        return calls
+
+    def _is_starved(
+        self, of: tuple[str, str], sums: WindowSums, thinnest: Thinnest, courses: Mapping[str, Course]
+    ) -> bool:
+        """Whether hardly a row of windows was to be expected in a sample."""
+        sampling_rate, seconds = thinnest.get(of[0], (1.0, 0.0))
+        offered, before = taken(sums, courses).get("offered"), self.values.get(_value_name(*of), {})
+        if sums.span is None or offered is None or seconds > sums.span.seconds:
+            return False
+        return is_starved(sampling_rate, offered, share_taken(before))
 
     def _passed_with(
         self, newest: Mapping[str, Passed], offered_rows: Mapping[str, int], courses: Mapping[str, Course]
@@ -283,9 +297,9 @@ class LearnedStatistics:
         """The share of its stream's rows that a function was given, or a query has taken in."""
         reach: dict[Node, float] = {}
         for node in network.row_nodes:
-            sums = self.calls.get(node.address, {}) if isinstance(node, Apply) else {}
-            if isinstance(node, Apply) and sums.get("offered", 0) > 0:
-                reach[node] = sums["reached"] / sums["offered"]
+            share = _share_reached(self.calls.get(node.address, {})) if isinstance(node, Apply) else None
+            if share is not None:
+                reach[node] = share
         for query in network.queries:
             share = share_taken(self._of_query(query) or {})
             if share is not None:
@@ -348,8 +362,13 @@ def learned_from_document(document: Mapping[str, Any]) -> LearnedStatistics:
     """Restore what `to_document` returned."""
     sql = {address: SqlCost(**fields) for address, fields in document.get("sql", {}).items()}
     courses = {name: tuple((at, rows) for at, rows in course) for name, course in document.get("courses", {}).items()}
+    thinnest = {query: (rate, seconds) for query, (rate, seconds) in document.get("thinnest", {}).items()}
     passed = {address: sums for address, sums in document.get("passed", {}).items() if "taken" in sums}
-    return LearnedStatistics(**{**document, "sql": sql, "courses": courses, "passed": passed})
+    return LearnedStatistics(**{**document, "sql": sql, "courses": courses, "thinnest": thinnest, "passed": passed})
+
+
+def _share_reached(sums: _Sums) -> float | None:
+    return sums["reached"] / sums["offered"] if sums.get("offered", 0) > 0 else None
 
 
 def _stream_of(address: str) -> str:

@@ -337,26 +337,6 @@ def test_operators_that_are_probed_and_rows_that_are_answers_tell_selectivities(
     assert known[CHAINED.node.address].selectivity == pytest.approx(0.256 / 0.7)
 
 
-@pytest.mark.parametrize(("size", "slide"), [(60, 60), (600, 600), (600, 20), (20, 20)])
-def test_a_burst_is_no_selectivity_however_long_windows_are(size: int, slide: int) -> None:
-    """Half of the rows pass a filter; of micro-batches of 2 seconds, some hundred have five times the rows."""
-    asked = network(BIG.window(f"{size} seconds", every=f"{slide} seconds").agg(n="count(*)").query("long"))
-    offered = [5000 if 500 <= number < 800 else 1000 for number in range(1600)]
-    learned, shares = LearnedStatistics(), []
-    for number, rows in enumerate(offered):
-        until = 2 * number
-        measured = Measured(event_seconds=2.0)
-        if until >= size and until % slide == 0:
-            taken = sum(offered[number - size // 2 : number]) / 2
-            starts = frozenset({(until - size) * SECOND})
-            sums = WindowSums(starts, taken, taken, span=Span("ticks", float(size), float(size)))
-            measured = replace(measured, windows={("long", "n"): sums})
-        learned = learned.updated(measured, offered_rows={"ticks": rows}, elapsed_seconds=2.0)
-        if until > 2 * size:
-            shares.append(learned.statistics(asked, guessed_statistics(asked)).operators[BIG.address].selectivity)
-    assert [min(shares), max(shares)] == pytest.approx([0.5, 0.5], abs=0.04)
-
-
 def test_what_was_written_before_courses_were_is_read() -> None:
     document = after(told(), told()).to_document()
     old = {**{name: sums for name, sums in document.items() if name != "courses"}, "passed": {CALL: {"rows": 3.0}}}

@@ -6,15 +6,12 @@ from dataclasses import replace
 from streamshed.planning.plan.budget import Budget
 from streamshed.planning.plan.plan import SheddingPlan
 from streamshed.planning.plan.pricing import with_work_codes
-from streamshed.planning.tree.quantization import STEPS_PER_DECADE, WHOLE, code_of
+from streamshed.planning.tree.quantization import WHOLE, code_of
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
 TRUSTED_SHARE = 0.5
 """How much is believed of what the load model says shedding cannot save."""
-
-SMALL_RISE = 10 ** (2 / STEPS_PER_DECADE)
-"""Two quantization steps."""
 
 ROUNDING = 1e-9
 """What a share may be above a quantization step and still be on it."""
@@ -37,8 +34,7 @@ def limited(
     y = a + w·n·(1 − L)·P seconds. If at least the share b of y is certain not to depend on P, then a next one with no
     more than (budget − b·y)/(y − b·y) times the n·(1 − L)·P is within the budget, whatever a and w are. The model's a
     is known badly until shares have varied; so b is only half of what it says, and shares rise in a few steps instead
-    of overshooting. A small rise has to be safe even if nothing was fixed or read, or shares would go up and down for
-    ever: then b is half of what L says.
+    of overshooting.
 
     Args:
         plan: What was planned.
@@ -79,18 +75,10 @@ def _growth(
     """Return by which factor the work may grow that could be shed; 1 where the last micro-batch filled the budget."""
     least = {stream: last_least_shares.get(stream, 0.0) for stream in plan.work_codes if last.share_done(stream) < 1}
     seconds, rows = statistics.load_model.seconds, last.costed_rows
-    without_work, unsheddable, expected = (
-        seconds(rows, {**last.shares_done, **done}) for done in (dict.fromkeys(least, 0.0), least, {})
-    )
+    unsheddable, expected = (seconds(rows, {**last.shares_done, **done}) for done in (least, {}))
     room = max(1.0, max(budget.seconds, plan.allowed_seconds) / last.processing_seconds)
-    likely, surely = (
-        (room - certain) / (1 - certain)
-        for certain in (
-            TRUSTED_SHARE * unsheddable / expected,
-            TRUSTED_SHARE * (unsheddable - without_work) / expected,
-        )
-    )
-    return likely if likely >= SMALL_RISE else surely
+    certain = TRUSTED_SHARE * unsheddable / expected
+    return (room - certain) / (1 - certain)
 
 
 def _smallest_code(

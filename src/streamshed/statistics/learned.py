@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from types import MappingProxyType
 from typing import Any
 
 from streamshed.answering.estimate.value_ranges import UsualRange
@@ -15,6 +16,7 @@ from streamshed.network.model.operators import Apply
 from streamshed.network.model.query import Query
 from streamshed.network.model.stream import Stream
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
+from streamshed.statistics.course import Course, gone_on, share_taken, taken
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.large_rows import are_missed, usual_range, with_large_rows
 from streamshed.statistics.measured import GroupCounts, Measured, Passed, WindowSums
@@ -26,6 +28,7 @@ from streamshed.statistics.network_statistics import (
 )
 from streamshed.statistics.reach import reach_between
 from streamshed.statistics.sql_cost import SqlCost, with_sql_costs
+from streamshed.statistics.starved import Thinnest, is_starved, thinnest_after, until_answered
 
 KEPT = 0.9
 """What is left of a measurement's weight one micro-batch later: ten micro-batches count."""
@@ -38,6 +41,8 @@ MOST_SECONDS_PER_GROUP = 50e-6
 
 _LARGEST = 1e290
 """Beyond this, sums of ten micro-batches may have no number."""
+
+_ALL_KEPT: Mapping[str, float] = MappingProxyType({})
 
 _Sums = Mapping[str, float]
 
@@ -52,11 +57,14 @@ class LearnedStatistics:
         offered: Per stream, rows offered, and the seconds they took to come.
         latest: The same of the latest micro-batch alone.
         timed: The same of micro-batches with rows after which it was seen how far event time had gone on, and how far.
+        courses: How many rows of each stream came until which event time.
+        thinnest: Per query, the smallest rate at which it was sampled lately, and how many event seconds ago.
         calls: Per operator that calls a user function, rows that it was given by the share that was admitted, rows that
             it was given, seconds.
-        values: Per query and aggregate, windows, rows, present, total, squares, sizes, carried_rows, carried_logs.
+        values: Per query and aggregate, rows, present, total, squares, sizes, carried_rows, carried_logs; where it is
+            known, rows taken, and out of how many, offered.
         large_rows: Per query and aggregate, windows, missed, lead and `RangeSums`, remembered longer than all else.
-        passed: Per operator that was probed or whose rows are answers, rows, and of what time, or out of how many.
+        passed: Per operator that was probed or whose rows are answers, rows, taken, out of how many, offered.
         state: What tasks took over groups in state, in how many micro-batches of which all rows were kept, and how many
             rows of each stream these had.
         groups: Per query, how many groups have about 2^k rows; under "windows", of how many windows, of which all
@@ -69,6 +77,8 @@ class LearnedStatistics:
     offered: Mapping[str, _Sums] = field(default_factory=dict)
     latest: Mapping[str, _Sums] = field(default_factory=dict)
     timed: Mapping[str, _Sums] = field(default_factory=dict)
+    courses: Mapping[str, Course] = field(default_factory=dict)
+    thinnest: Thinnest = field(default_factory=dict)
     calls: Mapping[str, _Sums] = field(default_factory=dict)
     values: Mapping[str, _Sums] = field(default_factory=dict)
     large_rows: Mapping[str, _Sums] = field(default_factory=dict)
@@ -94,37 +104,37 @@ class LearnedStatistics:
         *,
         offered_rows: Mapping[str, int],
         elapsed_seconds: float,
+        sampling_rates: Mapping[str, float] = _ALL_KEPT,
     ) -> LearnedStatistics:
-        """Take in what was measured of a micro-batch.
+        """Take in what was measured of a micro-batch; nothing of samples that hardly had a row to be expected.
 
         Args:
             measured: What was measured of it.
             offered_rows: Its rows, by stream.
             elapsed_seconds: How long they took to come.
+            sampling_rates: The effective sampling rates of its queries; of those left out 1.
         """
         latest = {name: {"rows": float(rows), "seconds": elapsed_seconds} for name, rows in offered_rows.items()}
-        calls = dict(self.calls)
-        for address, cost in measured.calls.items():
-            stream = _stream_of(address)
-            call_sums = {"rows": cost.rows, "seconds": cost.seconds}
-            if stream not in measured.thinned:
-                call_sums["reached"] = cost.rows / measured.call_rates.get(address, 1.0)
-                call_sums["offered"] = float(offered_rows.get(stream, 0))
-            calls[address] = _faded(calls.get(address, {}), call_sums)
-        values, large_rows, windows = dict(self.values), dict(self.large_rows), measured.windows.items()
+        courses = gone_on(self.courses, measured.event_seconds, self.latest)
+        thinnest = thinnest_after(self.thinnest, measured.event_seconds, sampling_rates)
+        values, large_rows = dict(self.values), dict(self.large_rows)
+        of_all = measured.windows.items()
+        windows = [(of, sums) for of, sums in of_all if not self._is_starved(of, sums, thinnest, courses)]
         for (query, aggregate), sums in windows:
             name = _value_name(query, aggregate)
-            values[name] = _faded(values.get(name, {}), _value_sums(sums))
+            values[name] = _faded(values.get(name, {}), {**_value_sums(sums), **taken(sums, courses)})
             large_rows[name] = with_large_rows(large_rows.get(name, {}), sums.carried, sums.ranges)
         return replace(
             self,
             offered={name: _faded(self.offered.get(name, {}), arrivals) for name, arrivals in latest.items()},
             latest=latest,
             timed=self._timed_with(measured.event_seconds),
-            calls=calls,
+            courses=courses,
+            thinnest=until_answered(thinnest, measured.windows),
+            calls=self._calls_with(measured, offered_rows),
             values=values,
             large_rows=large_rows,
-            passed=self._passed_with(measured.passed, offered_rows),
+            passed=self._passed_with(measured.passed, offered_rows, courses),
             state=self._state_with(measured.state_seconds, offered_rows),
             groups=_groups_with(self.groups, {q: sums.groups for (q, _), sums in windows if sums.groups.by_size}),
             sampled_groups=_groups_with(
@@ -214,8 +224,7 @@ class LearnedStatistics:
         if are_missed(self.large_rows.get(_value_name(query, aggregate), {})):
             return 0.0
         sums = self.values.get(_value_name(query, aggregate), {})
-        rows = sums.get("carried_rows", 0.0)
-        return math.exp(sums["carried_logs"] / rows) if rows > 0 else None
+        return math.exp(sums["carried_logs"] / rows) if (rows := sums.get("carried_rows", 0.0)) > 0 else None
 
     def usual_range(self, query: str, aggregate: str) -> UsualRange | None:
         """Return how far apart the values of a window are as a rule; None: that is not known."""
@@ -223,20 +232,8 @@ class LearnedStatistics:
 
     def to_document(self) -> dict[str, Any]:
         """Return what JSON can hold of it."""
-        return {
-            "offered": self.offered,
-            "latest": self.latest,
-            "timed": self.timed,
-            "calls": self.calls,
-            "values": self.values,
-            "large_rows": self.large_rows,
-            "passed": self.passed,
-            "state": self.state,
-            "groups": self.groups,
-            "sampled_groups": self.sampled_groups,
-            "sql": {address: asdict(cost) for address, cost in self.sql.items()},
-            "parallel_tasks": self.parallel_tasks,
-        }
+        sums = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {**sums, "sql": {address: asdict(cost) for address, cost in self.sql.items()}}
 
     def _timed_with(self, event_seconds: float | None) -> Mapping[str, _Sums]:
         """What is timed, with the rows that moved event time: those of the micro-batch before this one.
@@ -248,13 +245,34 @@ class LearnedStatistics:
         added = {name: {**told, "event_seconds": event_seconds} for name, told in self.latest.items()}
         return {**self.timed, **{name: _faded(self.timed.get(name, {}), told) for name, told in added.items()}}
 
-    def _passed_with(self, newest: Mapping[str, Passed], offered_rows: Mapping[str, int]) -> Mapping[str, _Sums]:
+    def _calls_with(self, measured: Measured, offered_rows: Mapping[str, int]) -> Mapping[str, _Sums]:
+        calls = dict(self.calls)
+        for address, cost in measured.calls.items():
+            stream, sampling_rate = _stream_of(address), measured.call_rates.get(address, 1.0)
+            offered, before = float(offered_rows.get(stream, 0)), calls.get(address, {})
+            call_sums = {"rows": cost.rows, "seconds": cost.seconds}
+            if stream not in measured.thinned and not is_starved(sampling_rate, offered, _share_reached(before)):
+                call_sums |= {"reached": cost.rows / sampling_rate, "offered": offered}
+            calls[address] = _faded(before, call_sums)
+        return calls
+
+    def _is_starved(
+        self, of: tuple[str, str], sums: WindowSums, thinnest: Thinnest, courses: Mapping[str, Course]
+    ) -> bool:
+        """Whether hardly a row of windows was to be expected in a sample."""
+        sampling_rate, seconds = thinnest.get(of[0], (1.0, 0.0))
+        offered, before = taken(sums, courses).get("offered"), self.values.get(_value_name(*of), {})
+        if sums.span is None or offered is None or seconds > sums.span.seconds:
+            return False
+        return is_starved(sampling_rate, offered, share_taken(before))
+
+    def _passed_with(
+        self, newest: Mapping[str, Passed], offered_rows: Mapping[str, int], courses: Mapping[str, Course]
+    ) -> Mapping[str, _Sums]:
         passed = dict(self.passed)
         for address, newest_passed in newest.items():
-            offered = float(offered_rows.get(_stream_of(address), 0))
-            sums = {"rows": newest_passed.rows, "window_seconds": newest_passed.windows * newest_passed.window_seconds}
-            if newest_passed.windows == 0:
-                sums["offered"] = offered
+            offered = {"taken": newest_passed.rows, "offered": float(offered_rows.get(_stream_of(address), 0))}
+            sums = offered if newest_passed.span is None else taken(newest_passed, courses)
             passed[address] = _faded(passed.get(address, {}), sums)
         return passed
 
@@ -269,10 +287,7 @@ class LearnedStatistics:
         sums = self.calls.get(node.address, {})
         if isinstance(node, Apply) and sums.get("rows", 0) > 0:
             seconds, is_measured = self._seconds_per_call(sums), True
-        selectivity = before.selectivity
-        above = node.path[-2]
-        if node in reach:
-            selectivity = min(1.0, reach[node] / reach[above])
+        selectivity = min(1.0, reach[node] / reach[node.path[-2]]) if node in reach else before.selectivity
         return OperatorStatistics(selectivity=selectivity, seconds_per_row=seconds, is_measured=is_measured)
 
     def _seconds_per_call(self, sums: _Sums) -> float:
@@ -282,37 +297,18 @@ class LearnedStatistics:
         """The share of its stream's rows that a function was given, or a query has taken in."""
         reach: dict[Node, float] = {}
         for node in network.row_nodes:
-            sums = self.calls.get(node.address, {}) if isinstance(node, Apply) else {}
-            if isinstance(node, Apply) and sums.get("offered", 0) > 0:
-                reach[node] = sums["reached"] / sums["offered"]
+            share = _share_reached(self.calls.get(node.address, {})) if isinstance(node, Apply) else None
+            if share is not None:
+                reach[node] = share
         for query in network.queries:
-            share = self._share_of_rows(query)
+            share = share_taken(self._of_query(query) or {})
             if share is not None:
                 reach[query.rows] = max(share, reach.get(query.rows, 0.0))
         for node in network.row_nodes:
-            share = self._share_passed(node)
+            share = share_taken(self.passed.get(node.address, {}))
             if share is not None:
                 reach.setdefault(node, share)
         return reach
-
-    def _share_passed(self, node: Node) -> float | None:
-        """What a node passes of its stream's rows: as the probes of its windows tell, or of those that were offered."""
-        sums = self.passed.get(node.address, {})
-        if sums.get("offered"):
-            return sums["rows"] / sums["offered"]
-        arriving = self.rows_per_event_second(node.stream.name)
-        if not sums.get("window_seconds") or arriving is None:
-            return None
-        return sums["rows"] / sums["window_seconds"] / arriving
-
-    def _share_of_rows(self, query: Query) -> float | None:
-        if query.aggregate is None:
-            return None
-        arriving = self.rows_per_event_second(query.stream.name)
-        sums = self._of_query(query)
-        if sums is None or not sums.get("windows") or arriving is None:
-            return None
-        return sums["rows"] / sums["windows"] / (query.aggregate.over.size_microseconds / 1e6) / arriving
 
     def _of_windows(self, stream: Stream) -> dict[str, float]:
         """What was learned of a stream that says how many rows are in a window of it."""
@@ -365,7 +361,14 @@ class LearnedStatistics:
 def learned_from_document(document: Mapping[str, Any]) -> LearnedStatistics:
     """Restore what `to_document` returned."""
     sql = {address: SqlCost(**fields) for address, fields in document.get("sql", {}).items()}
-    return LearnedStatistics(**{**document, "sql": sql})
+    courses = {name: tuple((at, rows) for at, rows in course) for name, course in document.get("courses", {}).items()}
+    thinnest = {query: (rate, seconds) for query, (rate, seconds) in document.get("thinnest", {}).items()}
+    passed = {address: sums for address, sums in document.get("passed", {}).items() if "taken" in sums}
+    return LearnedStatistics(**{**document, "sql": sql, "courses": courses, "thinnest": thinnest, "passed": passed})
+
+
+def _share_reached(sums: _Sums) -> float | None:
+    return sums["reached"] / sums["offered"] if sums.get("offered", 0) > 0 else None
 
 
 def _stream_of(address: str) -> str:
@@ -377,8 +380,7 @@ def _value_name(query: str, aggregate: str) -> str:
 
 
 def _value_sums(sums: WindowSums) -> dict[str, float]:
-    counted = {"windows": sums.count, "rows": sums.rows}
-    counted |= {"carried_rows": sums.carried.rows, "carried_logs": sums.carried.logs}
+    counted = {"rows": sums.rows, "carried_rows": sums.carried.rows, "carried_logs": sums.carried.logs}
     of_values = {"total": sums.total, "squares": sums.squares, "sizes": sums.sizes}
     if not all(abs(total) <= _LARGEST for total in of_values.values()):
         return counted

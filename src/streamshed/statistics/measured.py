@@ -44,6 +44,21 @@ class GroupCounts:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class SpannedTime:
+    """The time that some windows are over, which may overlap.
+
+    Attributes:
+        stream: Whose rows fall into them.
+        window_seconds: How long they are, all together, without what lies before the first row of their stream.
+        seconds: From the start of the first to the end of the last.
+    """
+
+    stream: str
+    window_seconds: float
+    seconds: float
+
+
 _NOTHING_CARRIED, _NO_RANGES = CarriedSums(), RangeSums()
 
 
@@ -64,7 +79,7 @@ class WindowSums:
             rows as there were.
         carried: Which of the rows kept carry estimates.
         ranges: How far apart values are.
-        covered: How many windows that is, of which parts lie before the first row of the stream; None: none do.
+        span: The time that they are over; None: that is not known.
     """
 
     windows: frozenset[int] = frozenset()
@@ -77,12 +92,7 @@ class WindowSums:
     sampled_groups: GroupCounts = GroupCounts()
     carried: CarriedSums = _NOTHING_CARRIED
     ranges: RangeSums = _NO_RANGES
-    covered: float | None = None
-
-    @property
-    def count(self) -> float:
-        """How many windows they are over, one that rows could only fall into a part of as that part."""
-        return float(len(self.windows)) if self.covered is None else self.covered
+    span: SpannedTime | None = None
 
     def __add__(self, other: WindowSums) -> WindowSums:
         return WindowSums(
@@ -105,14 +115,11 @@ class Passed:
 
     Attributes:
         rows: Rows.
-        windows: In how many windows, which may overlap, see `WindowSums.count`; 0: these are the rows of the
-            micro-batch.
-        window_seconds: How long such a window is.
+        span: In windows over which time; None: these are the rows of the micro-batch.
     """
 
     rows: float
-    windows: float = 0
-    window_seconds: float = 0.0
+    span: SpannedTime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,15 @@
 """Loads that rise slowly, come and go, or are not known in advance."""
 
+from dataclasses import replace
+
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from streamshed.simulator.engine import EngineSettings
 from streamshed.simulator.profiles import constant, ramp, steps
 from tests.property.control.promises import run_burst
-from tests.property.control.worlds import INTERVAL, PLAIN, Trace, World, codes, reversals, worlds
+from tests.property.control.worlds import INTERVAL, PLAIN, STREAM, Trace, World, codes, reversals, worlds
 from tests.thoroughness import examples
 
 EXAMPLES = examples(40)
@@ -86,3 +88,16 @@ def test_at_the_very_edge_rates_do_not_flap(load_in_budgets: float) -> None:
     changes = [one != other for one, other in zip(codes(trace), codes(trace)[1:], strict=False)]
     assert max(codes(trace)[10:]) <= 4
     assert sum(changes[10:]) <= 90
+
+
+@EXAMPLES
+@given(worlds(), st.floats(0.05, 0.6))
+def test_a_lasting_overload_is_answered_from_most_of_what_fits(world: World, fixed_share: float) -> None:
+    largest = fixed_share + (0.75 - fixed_share) / world.read_share
+    world = replace(world, fixed_share=fixed_share, fixed_wrong_by=1.0, row_wrong_by=1.0, calm_micro_batches=0)
+    assume(largest > 1.3)
+    overload = min(world.overload, largest)
+    trace = world.run(constant(world.load(overload)), 60)
+    work = (overload - fixed_share) * (1 - world.read_share)
+    fitting = (1 - fixed_share - (overload - fixed_share) * world.read_share) / work
+    assert all(done.decision.work_shares[STREAM] >= 0.8 * fitting for done in trace[40:])

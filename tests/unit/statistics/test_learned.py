@@ -17,7 +17,7 @@ from streamshed.statistics.learned import (
     LearnedStatistics,
     learned_from_document,
 )
-from streamshed.statistics.measured import CallCost, GroupCounts, Measured, Passed, WindowSums
+from streamshed.statistics.measured import CallCost, GroupCounts, Measured, Passed, SpannedTime, WindowSums
 from streamshed.statistics.network_statistics import (
     Moments,
     NetworkStatistics,
@@ -41,6 +41,7 @@ NETWORK: QueryNetwork = network(
     TICKS.window("10 seconds").by("value").agg(n="count(*)").query("by_value"),
 )
 CALL = JUDGED.node.address
+TEN_SECONDS = SpannedTime("ticks", 10.0, 10.0)
 
 
 def told(
@@ -54,7 +55,10 @@ def told(
 ) -> Measured:
     """A micro-batch of 1,000 rows in a second: how many reached the function, and what a window of 10 seconds held."""
     rows = reached * rate
-    sums = WindowSums(frozenset({number * SECOND}), judged, judged, judged * mean, judged * (mean**2 + 4.0))
+    sums = replace(
+        WindowSums(frozenset({number * SECOND}), judged, judged, judged * mean, judged * (mean**2 + 4.0)),
+        span=TEN_SECONDS,
+    )
     return Measured(
         calls={CALL: CallCost(rows, rows * seconds_per_row)},
         call_rates={CALL: rate},
@@ -273,7 +277,7 @@ def test_a_good_belief_is_confirmed() -> None:
             both.node.address: OperatorStatistics(selectivity=0.02, seconds_per_row=1e-4),
         }
     )
-    sums = WindowSums(frozenset({0}), 100.0, 100.0)
+    sums = WindowSums(frozenset({0}), 100.0, 100.0, span=TEN_SECONDS)
     learned = after(*[Measured(windows={("rare", "n"): sums}, event_seconds=1.0)] * 3)
     found = learned.statistics(asked, believed).operators
     assert [found[node.node.address].selectivity for node in (kept, both)] == pytest.approx([0.5, 0.02])
@@ -320,8 +324,8 @@ def test_operators_that_are_probed_and_rows_that_are_answers_tell_selectivities(
     learned = LearnedStatistics()
     for number in range(10):
         measured = Measured(
-            windows={("chained", "n"): WindowSums(frozenset({number}), 1000.0)},
-            passed={CHAINED.node.address: Passed(2560.0, 1, 10.0), BIG.node.address: Passed(700.0)},
+            windows={("chained", "n"): WindowSums(frozenset({number}), 1000.0, span=TEN_SECONDS)},
+            passed={CHAINED.node.address: Passed(2560.0, TEN_SECONDS), BIG.node.address: Passed(700.0)},
             event_seconds=1.0,
         )
         learned = learned.updated(measured, offered_rows={"ticks": 1000}, elapsed_seconds=1.0)
@@ -331,3 +335,10 @@ def test_operators_that_are_probed_and_rows_that_are_answers_tell_selectivities(
     probed = replace(learned, values={})
     known = probed.statistics(CHAIN, guessed_statistics(CHAIN)).operators
     assert known[CHAINED.node.address].selectivity == pytest.approx(0.256 / 0.7)
+
+
+def test_what_was_written_before_courses_were_is_read() -> None:
+    document = after(told(), told()).to_document()
+    old = {**{name: sums for name, sums in document.items() if name != "courses"}, "passed": {CALL: {"rows": 3.0}}}
+    statistics = learned_from_document(old).statistics(NETWORK, guessed_statistics(NETWORK))
+    assert statistics.operators[CALL].is_measured

@@ -63,7 +63,13 @@ def _learned(
     elapsed_seconds = outcome.trigger_interval_seconds
     if last is not None:
         elapsed_seconds = max(outcome.started_at_seconds - last.started_at_seconds, 1e-3)
-    return state.learned.updated(usable, offered_rows=outcome.offered_rows, elapsed_seconds=elapsed_seconds)
+    decision = state.decision(outcome.micro_batch_id)
+    return state.learned.updated(
+        usable,
+        offered_rows=outcome.offered_rows,
+        elapsed_seconds=elapsed_seconds,
+        sampling_rates={} if decision is None else decision.effective_sampling_rates,
+    )
 
 
 def _entry(

@@ -17,7 +17,7 @@ from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.planning.tree.counted_rows import CountedDemand
-from streamshed.planning.tree.demand import Demand
+from streamshed.planning.tree.demand import LEAST_WEIGHT, Demand
 from streamshed.planning.tree.large_values import (
     CHOSEN_BY_SIZE,
     Choice,
@@ -275,7 +275,7 @@ class _Builder:
         return Demand(
             query=query.name,
             coefficient=max((self._coefficient(query, name, call) for name, call in calls), default=1.0),
-            weight=query.weight,
+            weight=max(query.weight, LEAST_WEIGHT),
             priority=query.priority,
             is_protected=query.mode is not AnswerMode.APPROXIMATE or unscalable,
             whole_because=NUMBERS_ROWS if query.is_by_count else None,
@@ -330,7 +330,7 @@ class _Builder:
                     query.name: (demands[query.name].coefficient, self._sized_coefficient(query, sampling))
                     for query in queries
                 },
-                weights={query.name: query.weight for query in queries},
+                weights={query.name: demands[query.name].weight for query in queries},
             )
 
     def _sampling(self, together: SizedQueries, queries: Sequence[Query]) -> SizedSampling | None:

@@ -9,6 +9,9 @@ from statistics import NormalDist
 from streamshed.network.terms.goal import ErrorGoal
 from streamshed.planning.tree.quantization import code_of_at_least, sampling_rate_of
 
+LEAST_WEIGHT = 1e-3
+"""What a query of weight 0 counts: it gets what others leave, and those of lower priority what it leaves."""
+
 _ROUNDING = 1e-9
 
 

@@ -18,7 +18,7 @@ from streamshed.sharing.stream_work import StreamWork, call_addresses
 from streamshed.spark.common.call_costs import CallCosts
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.statistics.learned import LearnedStatistics
-from streamshed.statistics.measured import CallCost, Measured, Passed, WindowSums
+from streamshed.statistics.measured import CallCost, Measured, Passed, SpannedTime, WindowSums
 
 
 def measured(  # noqa: PLR0913 - each is told by another part of a run
@@ -47,7 +47,7 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
         first_events: Per stream, the time of its first row, microseconds. Windows that begin earlier are not whole. Of
             a stream that is left out, all windows count as whole.
     """
-    covered_sums = {} if sums is None else _with_cover(sums, works, first_events or {})
+    spanned_sums = {} if sums is None else _with_spans(sums, works, first_events or {})
     thinned = frozenset(name for name, plan in plans.items() if plan.row_share is not None and plan.row_share < 1)
     is_whole = not thinned and all(plan.sampling_code == WHOLE and not plan.share_codes for plan in plans.values())
     calls = [one for name, work in works.items() if name in plans for one in _calls(work, plans[name], costs)]
@@ -56,13 +56,13 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
         call_rates={address: sampling_rate for address, _, sampling_rate in calls},
         thinned=thinned,
         windows={
-            (output.query, output.aggregate): covered_sums[output.definition_id, output.slot]
+            (output.query, output.aggregate): spanned_sums[output.definition_id, output.slot]
             for output in outputs
-            if (output.definition_id, output.slot) in covered_sums and output.aggregate
+            if (output.definition_id, output.slot) in spanned_sums and output.aggregate
         },
         passed={}
         if sums is None
-        else dict(passed for work in works.values() for passed in _passed(work, covered_sums, first_events or {})),
+        else dict(passed for work in works.values() for passed in _passed(work, spanned_sums, first_events or {})),
         state_seconds=state_seconds if is_whole else None,
         parallel_tasks=parallel_tasks,
         event_seconds=event_seconds,
@@ -97,34 +97,35 @@ def usual_ranges(learned: LearnedStatistics, outputs: Sequence[Output]) -> dict[
     return {share: usual for share, usual in ranges.items() if usual is not None}
 
 
-def _with_cover(
+def _with_spans(
     sums: Mapping[Share, WindowSums], works: Mapping[str, StreamWork], first_events: Mapping[str, int]
 ) -> dict[Share, WindowSums]:
-    """The sums, with the part of their windows that lies after the first row of their stream."""
+    """The sums, with the time that their windows are over."""
     queries = {slot.query.definition_id: slot.query for work in works.values() for slot in work.slots}
     return {
-        share: replace(share_sums, covered=_covered(queries[share[0]], share_sums.windows, first_events))
+        share: replace(share_sums, span=_span(queries[share[0]], share_sums.windows, first_events))
         if share[0] in queries
         else share_sums
         for share, share_sums in sums.items()
     }
 
 
-def _covered(query: Query, starts: AbstractSet[int], first_events: Mapping[str, int]) -> float:
-    """How many windows of a query these are, see `_cover`."""
-    first_event = first_events.get(query.stream.name)
-    if query.aggregate is None or first_event is None:
-        return float(len(starts))
-    return _cover(starts, query.aggregate.over.size_microseconds, first_event)
+def _span(query: Query, starts: AbstractSet[int], first_events: Mapping[str, int]) -> SpannedTime | None:
+    """The time that windows of a query are over; None: it has none."""
+    if query.aggregate is None or not starts:
+        return None
+    size = query.aggregate.over.size_microseconds
+    covered = _covered(starts, size, first_events.get(query.stream.name, min(starts)))
+    return SpannedTime(query.stream.name, covered / 1e6, (max(starts) + size - min(starts)) / 1e6)
 
 
-def _cover(starts: Iterable[int], size: int, first_event: int) -> float:
-    """How many windows that is, each counted by the share of it that lies behind the first row.
+def _covered(starts: Iterable[int], size: int, first_event: int) -> int:
+    """How long windows are, all together, behind the first row.
 
-    >>> _cover([-50, 0, 70], 100, 0), _cover([-100], 100, 0)
-    (2.5, 0.0)
+    >>> _covered([-50, 0, 70], 100, 0), _covered([-100], 100, 0)
+    (250, 0)
     """
-    return sum(min(1.0, max(0.0, (start + size - first_event) / size)) for start in starts)
+    return sum(min(size, max(0, start + size - first_event)) for start in starts)
 
 
 def _passed(
@@ -134,12 +135,13 @@ def _passed(
     for probe in work.probes:
         query = probe.query
         probed, beside = sums.get((query.definition_id, probe.slot)), sums.get((query.definition_id, 0))
-        if beside is None or query.aggregate is None:
+        if beside is None:
             continue
         rows = 0.0 if probed is None else ONE_IN * probed.rows
         windows = beside.windows if probed is None else beside.windows | probed.windows
-        count = _covered(query, windows, first_events)
-        yield probe.node.address, Passed(rows, count, query.aggregate.over.size_microseconds / 1e6)
+        span = _span(query, windows, first_events)
+        if span is not None:
+            yield probe.node.address, Passed(rows, span)
     for query in work.set_valued:
         yield query.rows.address, Passed(sums.get((query.definition_id, 0), WindowSums()).rows)
 

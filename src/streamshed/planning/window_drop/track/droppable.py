@@ -12,6 +12,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.terms.cohorts import COHORTS, part_name
 from streamshed.network.terms.gap import GapsBy
 from streamshed.network.terms.window import WindowSpecification
+from streamshed.planning.tree.demand import LEAST_WEIGHT
 from streamshed.planning.window_drop.track.retention import unneeded_times
 from streamshed.planning.window_drop.track.side_reach import SideReach, side_reaches, unneeded_of_sides
 from streamshed.planning.window_drop.windows.gap_coin import GapCoin
@@ -225,7 +226,7 @@ def _droppable(query: Query, gap_windows: int, *, is_by_group: bool) -> Droppabl
         window=window,
         gap_windows=gap_windows,
         epoch=_epoch(reach_of(query.asked_windows, sides), gap_windows),
-        weight=query.weight,
+        weight=max(query.weight, LEAST_WEIGHT),
         below=tuple(below),
         work=(query.rows.address, *[str(key.expression) for key in keys]),
         is_by_group=is_by_group,

@@ -7,6 +7,7 @@ from streamshed import api as api
 from streamshed.errors import StreamshedError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.delta_source import delta
+from streamshed.network.model.iceberg_source import iceberg
 from streamshed.network.model.kafka_source import kafka
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
@@ -62,6 +63,7 @@ __all__ = [
     "__version__",
     "delta",
     "folder",
+    "iceberg",
     "inner_product",
     "kafka",
     "load_network",

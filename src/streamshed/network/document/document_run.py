@@ -10,7 +10,7 @@ from typing import Any
 from streamshed.network.document.document_elastic import read_elastic, written_elastic
 from streamshed.network.document.document_feeds import read_feeds, written_feeds
 from streamshed.network.document.document_values import mapping_at, path_in
-from streamshed.network.document.schema_streams import OPTIONS_OF_KAFKA, SERVERS
+from streamshed.network.document.schema_streams import CATALOG, OPTIONS_OF_KAFKA, SERVERS
 from streamshed.network.document.section import Field, Section
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.run.prediction_settings import (
@@ -110,14 +110,7 @@ SINKS: Mapping[str, Section] = {
         "Each micro-batch with answers is a snapshot of a table of Iceberg.",
         {
             ICEBERG: Field(text("The table: `namespace.table`.", examples=["live.answers"]), "place"),
-            "catalog": Field(
-                text(
-                    "The name of a catalog in the configuration of PyIceberg. By default its default.",
-                    examples=["lake"],
-                ),
-                "address",
-                write=lambda catalog: catalog or None,
-            ),
+            "catalog": Field(CATALOG, "address", write=lambda catalog: catalog or None),
             "partition_by": _PARTITION_BY,
         },
         (ICEBERG,),

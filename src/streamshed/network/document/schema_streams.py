@@ -6,8 +6,8 @@ from pathlib import Path
 
 from streamshed.network.document.section import Field, Section, checked
 from streamshed.network.model.delta_source import DeltaSource
+from streamshed.network.model.iceberg_source import IcebergSource
 from streamshed.network.model.kafka_source import EARLIEST, LATEST, KafkaSource, written_start
-from streamshed.network.model.relation import RELATION_FORMATS
 from streamshed.network.model.sources import FileFormat, FolderSource
 from streamshed.network.terms.parsing import TextFormat, avro_text
 from streamshed.network.words.columns import format_schema, parse_schema
@@ -27,7 +27,6 @@ from streamshed.network.words.schema_forms import (
 )
 
 FORMATS = [str(kind) for kind in FileFormat]
-OF_RELATIONS = [str(kind) for kind in RELATION_FORMATS]
 
 
 def options(description: str) -> Field:
@@ -137,6 +136,7 @@ DELTA = Section(
 )
 OPTIONS_OF_KAFKA = options("Options of Spark's connector, such as `kafka.security.protocol: SSL`.")
 SERVERS = text("The cluster: `host:port,host:port`.", examples=["127.0.0.1:9092"])
+CATALOG = text("The name of a catalog in the configuration of PyIceberg. By default its default.", examples=["lake"])
 KAFKA = Section(
     "Topics of a Kafka cluster. Rows have `key`, `value` (both bytes), `topic`, `partition`, `offset` and `timestamp`."
     " Read records with `parse: {json: value, ...}`.",
@@ -262,16 +262,52 @@ PARSE: Mapping[TextFormat, Section] = {
 
 
 RELATION = mapping(
-    "A stored relation in which rows are looked up. It is read at the start, and when it changes.",
+    "A stored relation in files, in which rows are looked up. It is read at the start, and when it changes.",
     {
         "path": path("A file or folder; local ones must exist.", "hosts.parquet"),
-        "format": choice("How it is read. By default what the path ends with, else parquet.", OF_RELATIONS),
+        "format": choice(
+            "How it is read. `avro` needs the extra `avro`. By default what the path ends with, else parquet.", FORMATS
+        ),
         "schema": _ddl(
-            "The columns. Without them, only Spark knows those of formats other than Parquet, and a lookup must name"
-            " its `columns`. Required for folders of Parquet partitions (`day=1`). By default those of Parquet files.",
+            "The columns. Without them, only the files tell those of formats other than Parquet, and a lookup must"
+            " name its `columns`. Required for folders of Parquet partitions (`day=1`). By default those of Parquet"
+            " files.",
             "host string, subnet string",
         ),
         "options": options("For `csv`: `header` (default true), `sep` or `delimiter`.").schema,
     },
     "path",
 )
+TABLE_RELATIONS: Mapping[type, Section] = {
+    DeltaSource: Section(
+        "A table of Delta Lake, in which rows are looked up as it is at each micro-batch.",
+        {
+            "delta": Field(path("The table's folder, or its URI.", "data/hosts"), "path", is_path=True),
+            "schema": Field(
+                _ddl(
+                    "The columns that are read. Required for a table at a URI. By default all that the table has.",
+                    "host string, subnet string",
+                ),
+                read=checked(parse_schema),
+            ),
+        },
+        ("delta",),
+    ),
+    IcebergSource: Section(
+        "A table of Iceberg, in which rows are looked up. It is read at the start, and when it has another snapshot.",
+        {
+            "iceberg": Field(text("The table: `namespace.table`.", examples=["live.hosts"]), "table"),
+            "catalog": Field(CATALOG, write=lambda catalog: catalog or None),
+            "schema": Field(
+                _ddl(
+                    "The columns that are read. Without them, a lookup must name its `columns`. By default all that the"
+                    " table has.",
+                    "host string, subnet string",
+                ),
+                read=checked(parse_schema),
+            ),
+        },
+        ("iceberg",),
+    ),
+}
+"""The sections of relations that are tables, by what they describe."""

@@ -92,9 +92,8 @@ class AvroFile:
         plain = plain_values(stored)
         chunks = []
         for block in self._blocks():
-            rows = [{name: each[name] for name in stored.names} for each in block]
             try:
-                chunk = pa.array(rows if plain is None else [plain(row) for row in rows], stored)
+                chunk = pa.array(block if plain is None else [plain(each) for each in block], stored)
                 chunks.append(chunk.cast(in_microseconds(stored)))
             except (ArithmeticError, TypeError) as error:
                 raise ValueError(f"a value is not of its type: {error}") from error

@@ -52,6 +52,14 @@ def test_a_folder_that_holds_no_file_is_told(tmp_path: Path) -> None:
         relation_files(str(tmp_path))
 
 
+def test_a_table_of_delta_lake_is_no_folder_of_files(tmp_path: Path) -> None:
+    """Files that its log has removed may still be there."""
+    (tmp_path / "_delta_log").mkdir()
+    (tmp_path / "0.parquet").touch()
+    with pytest.raises(SourceUnavailableError, match=r"is a table of Delta Lake, .*: name it by delta"):
+        relation_files(str(tmp_path))
+
+
 def test_a_folder_of_folders_that_are_no_partitions_is_told(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "0.parquet").touch()

@@ -39,5 +39,3 @@ CREATE QUERY network_alerts AS
 SELECT count(*) AS alerts
 FROM network_alerts
 GROUP BY window(ts, '1 minute');
-
-SET joins = true;

@@ -63,7 +63,6 @@ def alerts_network(folder: Path) -> ss.QueryNetwork:
         .query("by_host"),
         lagged.window("10 minutes").by("lag_seconds").agg(pairs="count(*)").query("lag_profile"),
         network_alerts.window("1 minute").agg(alerts="count(*)").query("network_alerts"),
-        joins=True,
     )
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 import streamshed as ss
 from streamshed.errors import StreamshedError
-from streamshed.network.model.sources import FolderSource
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.source.sources import FolderSource
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
 
 PACKET_AVRO = {"type": "record", "name": "Packet", "fields": [{"name": "size", "type": "int"}]}
@@ -100,8 +100,8 @@ def _target_functions(files: FolderSource, events: ss.Rows) -> tuple[Target, ...
         Target("user_aggregate", ss.user_aggregate, {"function": "json:dumps", "columns": ["size"], "returns": "int"}),
         Target(
             "network",
-            lambda one, max_depth, joins: ss.network(one, max_depth=max_depth, joins=joins),
-            {"one": query, "max_depth": 1, "joins": False},
+            lambda one, max_depth: ss.network(one, max_depth=max_depth),
+            {"one": query, "max_depth": 1},
         ),
         Target("load_network", ss.load_network, {"path": "nothing.yaml"}),
         Target(

@@ -54,7 +54,7 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, cluster: boo
     """
     if cluster and name not in ON_CLUSTER:
         raise click.UsageError(f"--cluster: {name} does not run on a cluster of its own; {', '.join(ON_CLUSTER)} does")
-    from streamshed.cli.terminal.progress import progress_of
+    from streamshed.cli.terminal.progress_bar import progress_of
 
     check_files(file)
     begin = time.time()

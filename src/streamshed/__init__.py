@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 from streamshed import api as api
 from streamshed.errors import StreamshedError
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.delta_source import delta
-from streamshed.network.model.iceberg_source import iceberg
-from streamshed.network.model.kafka_source import kafka
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder, rate
+from streamshed.network.source.delta_source import delta
+from streamshed.network.source.iceberg_source import iceberg
+from streamshed.network.source.kafka_source import kafka
+from streamshed.network.source.sources import folder, rate
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
 from streamshed.network.terms.parsing import parse_avro, parse_csv, parse_json

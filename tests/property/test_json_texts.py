@@ -14,7 +14,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.columnar.json_texts import JsonTexts
+from streamshed.columnar.texts.json_texts import JsonTexts
 from tests.json_samples import ORDINARY, alike_texts, odd_text, ordinary_text, schema_of
 
 SMALLEST = {"tinyint": -(2**7), "smallint": -(2**15), "int": -(2**31), "bigint": -(2**63)}

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.spark.cluster.session import require_settings
 
 
@@ -30,6 +30,7 @@ def test_timestamps_are_in_utc(spark: SparkSession) -> None:
         ("session.timeZone", "+02:00", 'time zone is "+02:00": set spark.sql.session.timeZone to UTC'),
         ("timestampType", "TIMESTAMP_NTZ", "spark.sql.timestampType is TIMESTAMP_NTZ: set it to TIMESTAMP_LTZ"),
         ("caseSensitive", "true", "spark.sql.caseSensitive is true: set it to false"),
+        ("legacy.timeParserPolicy", "LEGACY", "timeParserPolicy is LEGACY: set it to CORRECTED"),
         ("files.ignoreMissingFiles", "true", "rows of files that vanish would be lost"),
         ("files.ignoreCorruptFiles", "true", "rows of damaged files would be lost"),
     ],

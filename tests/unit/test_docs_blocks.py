@@ -80,8 +80,6 @@ def whole_document(part: str) -> str:
     if "sql" not in whole:
         counted = whole.get("operators") or streams
         whole.setdefault("queries", {f"n_{name}": COUNTED | {"from": name} for name in counted})
-    if any("join" in operator for operator in whole.get("operators", {}).values()):
-        whole["joins"] = True
     return yaml.safe_dump(whole)
 
 
@@ -109,8 +107,6 @@ def network_of_statements(text: str, folder: Path) -> ss.QueryNetwork:
     if "CREATE QUERY" not in text:
         (view,) = re.findall(r"CREATE VIEW (\w+)", text)
         whole += f"\nCREATE QUERY counted AS SELECT count(*) AS n FROM {view} GROUP BY window(time, '1 minute');"
-    if "JOIN host_alerts" in text:
-        whole = f"SET joins = true;\n{whole}"
     return ss.sql(whole, folder=folder)
 
 

@@ -123,7 +123,7 @@ WRONG: list[Importing] = [
     ("control/loop.py", "streamshed.spark"),
     ("errors.py", "streamshed.network"),
     ("spark/run.py", "streamshed.simulator"),
-    ("traces/feed.py", "streamshed.spark"),
+    ("traces/feeder.py", "streamshed.spark"),
     ("traces/stage.py", "streamshed.control"),
     ("traces/replay.py", "streamshed.statistics"),
     ("statistics/arrivals.py", "streamshed.traces"),

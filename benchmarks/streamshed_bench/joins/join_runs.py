@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from streamshed.joins.choose.basic_window_size import chosen_windows, merged_yields
 from streamshed.joins.choose.expected_comparisons import ExpectedComparisons
-from streamshed.joins.choose.policies import join_policy_named, plan_within
+from streamshed.joins.choose.join_policies import join_policy_named, plan_within
 from streamshed.joins.choose.selection import CellWork, Prices
 from streamshed.joins.model.arrays import Floats
 from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.joins.windows.window_state import WindowState
 from streamshed.joins.windows.yields import Yields

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from streamshed.joins.choose.expected_comparisons import ExpectedComparisons
-from streamshed.joins.choose.policies import join_policy_named, plan_within
+from streamshed.joins.choose.join_policies import join_policy_named, plan_within
 from streamshed.joins.choose.selection import CellWork
 from streamshed.joins.learn.learned_prices import LearnedPrices, MicroBatchWork, TimeBudget
 from streamshed.joins.match.kernel import Kernel
 from streamshed.joins.model.arrays import Floats
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.joins.windows.yields import Yields
 from streamshed_bench.joins.join_cases import CAPACITY, ONE_SIDED, PEAK, JoinCase

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from streamshed.joins.choose.policies import JOIN_POLICIES, JoinPolicy
+from streamshed.joins.choose.join_policies import JOIN_POLICIES, JoinPolicy
 from streamshed.network.terms.join_shedding import DEFAULT_JOIN_POLICY_NAME
 from streamshed_bench.joins.join_recordings import OVERLOAD, SENSORS, TRACES, lag_profile, recorded_joins
 from streamshed_bench.joins.join_runs import FULL, JoinRun

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from streamshed.joins.model.arrays import Ints
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.joins.join_runs import SECOND
 from streamshed_bench.runs.burst_figures import percentile

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.joins.join_runs import SECOND
 from streamshed_bench.joins.joins_throughput import wide_rows

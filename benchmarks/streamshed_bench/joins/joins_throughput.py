@@ -14,7 +14,7 @@ from streamshed.joins.model.conditions import Equality
 from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 from streamshed_bench.joins.join_runs import SECOND, MicroBatch
 

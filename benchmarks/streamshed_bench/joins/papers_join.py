@@ -16,14 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from streamshed.joins.choose.direction import direction_fractions
-from streamshed.joins.choose.policies import SAMPLING
-from streamshed.joins.choose.rate_adaptation import RateAdaptation
+from streamshed.joins.choose.join_policies import SAMPLING
+from streamshed.joins.choose.papers_policies import RateAdaptation, direction_fractions
 from streamshed.joins.model.arrays import Booleans, Floats, Ints
 from streamshed.joins.model.side import Side
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 from streamshed_bench.joins.join_runs import SECOND, MicroBatch
 

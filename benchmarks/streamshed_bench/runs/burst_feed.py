@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from streamshed.traces.aligned_start import aligned_start
-from streamshed.traces.feed import Feeder
+from streamshed.traces.feeder import Feeder
 from streamshed.traces.kafka_shape import KafkaShape
 from streamshed.traces.load_profile import constant_load
-from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.stage import StagingOptions, StagingProgress, stage
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import Trace
 from streamshed_bench.runs.burst_sizes import BurstSizes
 

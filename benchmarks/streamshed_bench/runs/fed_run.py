@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.traces.aligned_start import aligned_start
-from streamshed.traces.feed import Feeder
+from streamshed.traces.feeder import Feeder
 from streamshed.traces.load_profile import constant_load
-from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.stage import StagingOptions, stage
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import Trace
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.runs.burst_sizes import HEADROOM

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed_bench.inputs.recordings import recording_file
 
 

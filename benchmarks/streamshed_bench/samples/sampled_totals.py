@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.statistics.network_statistics import Moments
 from streamshed_bench.contract import BenchOptions
 from streamshed_bench.inputs.recordings import recording_file, recordings_folder

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from streamshed.traces.manifest import StagedFeed
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import Trace
 from streamshed_bench.contract import BenchOptions, BenchResult
 from streamshed_bench.inputs.known_hosts import write_known_hosts

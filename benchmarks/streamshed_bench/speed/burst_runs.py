@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamshed.network.run.load_prior import LoadPrior
-from streamshed.traces.feed import Feeder
-from streamshed.traces.manifest import StagedFeed
+from streamshed.traces.feeder import Feeder
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.inputs.networks import PacketSource, packet_network, packet_records
 from streamshed_bench.inputs.workload import SEVEN_QUERIES

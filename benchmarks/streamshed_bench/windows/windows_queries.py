@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 
 if TYPE_CHECKING:
     import pandas as pd

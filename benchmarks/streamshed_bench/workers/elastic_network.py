@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed_bench.workers.elastic_sizes import PARTITIONS, ElasticSizes
 
 START_MICROSECONDS = 1_735_689_600_000_000

@@ -13,7 +13,7 @@ from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.simulator.cluster import ClusterSettings
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.simulator.course import Course

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from streamshed.network.model.delta_source import DeltaSource
-from streamshed.network.model.kafka_source import KafkaSource
-from streamshed.network.model.sources import FileFormat, FolderSource
 from streamshed.network.run.run_settings import CONSOLE
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.kafka_source import KafkaSource
+from streamshed.network.source.sources import FileFormat, FolderSource
 
 if TYPE_CHECKING:
     from streamshed.network.model.network import QueryNetwork
 
 jars_option = click.option(
     "--jars",
-    help="Jars of connectors, with commas between them.  [default: connectors are fetched where they are needed]",
+    help="Jars of connectors, separated by commas.  [default: fetched if needed]",
 )
 
 

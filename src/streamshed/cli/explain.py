@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from streamshed.network.document.document import NetworkDocument
 
 
-@click.command(short_help="Say what would be shed at some load, where, and at what cost to the answers.")
+@click.command(short_help="Explain what would be shed at a load, and what that costs the answers.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--load", default=3.0, type=POSITIVE_NUMBER, help="Rows per second ÷ those sustained without shedding.")
 @click.option(
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 @click.option(
     "--picture",
     type=click.Path(path_type=Path),
-    help="Draw the network with its samplers into this PNG; steps whose costs are guesses have dashed edges.",
+    help="Draw the network with its samplers into this PNG. Dashed edges are guessed costs.",
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object; `costs_are_guessed` is true without statistics."
+    "--json", "as_json", is_flag=True, help="Print one JSON object. `costs_are_guessed` is true without statistics."
 )
 def explain(
     *,
@@ -41,9 +41,9 @@ def explain(
     as_json: bool,
     **options: object,
 ) -> None:
-    """Explain what the network document FILE would shed: samplers, rates, expected errors, and what bounds them.
+    """Explain what the network document FILE would shed: samplers, rates and expected errors.
 
-    Nothing runs, and neither Spark nor Java is needed. Options override what the document says under `run`.
+    Nothing runs. Neither Spark nor Java is needed. Options override `run` of the document.
     """
     from streamshed.network.document.document import load_network
 

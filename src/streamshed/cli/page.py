@@ -8,20 +8,20 @@ from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.cli.terminal.parameters import ADDRESS
 
 
-@click.command(short_help="Show a run, or what a run has left, as a page.")
+@click.command(short_help="Show a page of a run, also after it has ended.")
 @click.argument("checkpoint")
 @click.option(
     "--at",
     "address",
     type=ADDRESS,
     default="127.0.0.1:0",
-    help="Where to listen; port 0: any that is free.  [default: 127.0.0.1:0]",
+    help="Address to listen at; port 0: any free one.  [default: 127.0.0.1:0]",
 )
 def page(*, checkpoint: str, address: tuple[str, int]) -> ExitCode:
-    """Show the run with the checkpoint CHECKPOINT as a page, while it runs or when it has ended, until Ctrl-C.
+    """Show a page of the run with the checkpoint CHECKPOINT until Ctrl-C, while it runs or after it has ended.
 
-    It prints the address, which beyond loopback has a token. The page is read from the checkpoint: neither Spark nor
-    Java is needed.
+    It prints the address, which beyond loopback has a token. It only reads the checkpoint and needs neither Spark nor
+    Java.
     """
     from streamshed.cli.terminal.stopping import Stopping
     from streamshed.errors import SourceUnavailableError

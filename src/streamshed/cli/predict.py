@@ -9,16 +9,16 @@ import click
 from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD, PREDICTION_METHODS
 
 
-@click.command(short_help="Predict what windows that were dropped would have been answered.")
+@click.command(short_help="Predict the answers of dropped windows.")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--answers", help="Folder or URI of the answers, in Parquet.  [default: the document's sink]")
-@click.option("--query", "queries", multiple=True, help="A query; may be repeated.  [default: all with gaps]")
+@click.option("--answers", help="Folder or URI of the answers in Parquet.  [default: the document's sink]")
+@click.option("--query", "queries", multiple=True, help="A query. Can be repeated.  [default: all with gaps]")
 @click.option(
     "--method",
     type=click.Choice(PREDICTION_METHODS),
     default=DEFAULT_PREDICTION_METHOD,
     show_default=True,
-    help="`linear`: a line between the two answers next to a gap; `local`: a line or curve through several nearby.",
+    help="`linear`: a line between the two answers beside a gap; `local`: a line or curve through several nearby.",
 )
 @click.option("--out", help="The Parquet file to write.  [default: the latest forty windows of each query are printed]")
 @click.option(
@@ -31,11 +31,11 @@ from streamshed.network.run.prediction_settings import DEFAULT_PREDICTION_METHOD
 def predict(
     *, file: Path, answers: str | None, queries: tuple[str, ...], method: str, out: str | None, as_json: bool
 ) -> None:
-    """Predict the answers of dropped windows of the network document FILE from those of the others.
+    """Predict the answers of dropped windows of the network document FILE from its other answers.
 
-    Each prediction is marked as one and has an error: how far off predictions of answered windows are. Printed, and in
-    JSON, it has a `predicted_value` and no `value`. Nothing runs, and neither Spark nor Java is needed; the network may
-    run meanwhile. It refuses to write among the answers, or over a file of something else.
+    Each prediction has an error, measured on windows that have answers. Printed and in JSON its value is
+    `predicted_value`. Nothing runs, and neither Spark nor Java is needed; the network may run meanwhile. Answers and
+    files of other kinds are never overwritten.
     """
     from streamshed.cli.predicted_gaps import predicted_gaps
     from streamshed.network.document.document import load_network

@@ -21,7 +21,7 @@ _LOOK_SECONDS = 0.2
 _QUIET_MICRO_BATCHES = 3
 
 
-@click.command(short_help="Measure what a network's rows, operators and queries are like.")
+@click.command(short_help="Measure costs and rows of a network.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="The JSON file to write.  [default: printed]"
@@ -30,7 +30,7 @@ _QUIET_MICRO_BATCHES = 3
     "--duration",
     "duration_microseconds",
     type=DURATION,
-    help="Measure for so long at most.  [default: until no rows come]",
+    help="Longest time to measure.  [default: until no rows come]",
 )
 @click.option("--cores", type=click.IntRange(min=1), help="Threads of Spark.  [default: one per core]")
 @click.option("--memory", default="4g", show_default=True, help="Memory of Spark.")
@@ -46,10 +46,9 @@ def profile(
 ) -> None:
     """Run the network document FILE on what its sources hold, shed nothing, and write statistics.
 
-    They are what `explain --statistics` takes, and `statistics` of `network.start`. Sink and checkpoint of the
-    document are not touched. A folder is read in about twelve micro-batches of two sizes, unless
-    `max_files_per_micro_batch` says otherwise. Streams whose row costs are uncertain by more than a factor of two
-    are named: give it more rows.
+    Give the statistics to `--statistics` of other commands, or to `network.start`. Sink and checkpoint of the document
+    are not touched. A folder is read in about twelve micro-batches of two sizes, unless `max_files_per_micro_batch` is
+    set. A stream whose row costs are uncertain by more than a factor of two is named: give it more rows.
     """
     from streamshed.cli.given_statistics import note_unsure_costs
     from streamshed.cli.profiled_document import in_several_micro_batches

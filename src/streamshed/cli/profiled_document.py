@@ -8,8 +8,8 @@ from typing import Any
 from streamshed.network.document.document import NetworkDocument, parse_network
 from streamshed.network.document.document_writer import document_value
 from streamshed.network.document.yaml_text import write_yaml
-from streamshed.network.model.sources import FileFormat, FolderSource
-from streamshed.traces.pieces import PIECES, cut, recorded_files
+from streamshed.network.source.sources import FileFormat, FolderSource
+from streamshed.traces.file_pieces import PIECES, cut, recorded_files
 
 
 def in_several_micro_batches(document: NetworkDocument, scratch: Path) -> NetworkDocument:

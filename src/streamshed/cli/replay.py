@@ -15,13 +15,13 @@ from streamshed.cli.terminal.parameters import DURATION, POSITIVE_NUMBER
 
 if TYPE_CHECKING:
     from streamshed.cli.replay_plan import ReplayPlan
-    from streamshed.traces.feed import FeedReport
-    from streamshed.traces.manifest import StagedFeed
+    from streamshed.traces.feeder import FeedReport
+    from streamshed.traces.staged_feed import StagedFeed
 
 
 @click.command(short_help="Feed a trace into a folder at a chosen speed or load.")
 @click.argument("trace", type=click.Path(path_type=Path))
-@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder that is fed.")
+@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The folder to feed.")
 @click.option(
     "--format",
     "shape",
@@ -30,41 +30,42 @@ if TYPE_CHECKING:
     show_default=True,
     help="`typed`: the trace's columns; `kafka`: key, value (JSON), topic, partition, offset, timestamp.",
 )
-@click.option("--time", "time_column", default="ts", show_default=True, help="The trace's column of times.")
+@click.option("--time", "time_column", default="ts", show_default=True, help="Time column of the trace.")
 @click.option("--topic", help="`kafka`: the topic.  [default: trace]")
 @click.option("--key", help="`kafka`: the column whose text is the key.  [default: keys are null]")
 @click.option("--partitions", type=click.IntRange(min=1), help="`kafka`: number of partitions.  [default: 4]")
-@click.option("--speed", type=POSITIVE_NUMBER, help="Times the trace's rows per second.  [default: 1]")
-@click.option("--rows-per-second", type=POSITIVE_NUMBER, help="The rows per second instead.")
-@click.option("--profile", help="Load over time, times the rows per second: `1x:60s,3x:60s,1x:60s`.")
+@click.option("--speed", type=POSITIVE_NUMBER, help="Rows per second, as a multiple of the trace's.  [default: 1]")
+@click.option("--rows-per-second", type=POSITIVE_NUMBER, help="Rows per second at 1×, instead of `--speed`.")
+@click.option("--profile", help="Load over time, as multiples of the rows per second: `1x:60s,3x:60s,1x:60s`.")
 @click.option(
-    "--rates", type=click.Path(path_type=Path), help="A file with the rows of each second, one number a line."
+    "--rates", type=click.Path(path_type=Path), help="A file with the rows of each second, one number per line."
 )
-@click.option("--duration", type=DURATION, help="How long, at a constant load.  [default: the trace once]")
-@click.option("--repeat", is_flag=True, help="Begin the trace again at its end; times and offsets go on.")
+@click.option("--duration", type=DURATION, help="Length of a constant load.  [default: the trace once]")
+@click.option("--repeat", is_flag=True, help="Start the trace again at its end. Times and offsets go on.")
 @click.option(
     "--pacing",
     type=click.Choice(["steady", "trace"]),
     default="steady",
     show_default=True,
-    help="`steady`: follow the load; `trace`: keep the trace's bursts.",
+    help="`steady`: exactly the load; `trace`: keep the trace's bursts.",
 )
-@click.option("--interval", type=DURATION, default="500 ms", show_default=True, help="One file per interval.")
-@click.option("--now", is_flag=True, help="Event times are the clock's.  [default: the trace's]")
-@click.option("--name", default="feed", show_default=True, help="How names of files begin.")
+@click.option("--interval", type=DURATION, default="500 ms", show_default=True, help="Time between files.")
+@click.option("--now", is_flag=True, help="Event times begin now.  [default: where the trace's begin]")
 @click.option(
-    "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Threads that write beforehand."
+    "--name", default="feed", show_default=True, help="Prefix of file names. Two replays into one folder need two."
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Threads that write the files."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
 def replay(*, trace: Path, folder: Path, now: bool, as_json: bool, **options: Any) -> ExitCode:
     """Feed the Parquet file (or folder) TRACE into a folder that a stream watches.
 
-    All files are written beforehand beside the folder, and only renamed into it when they are due: the replay takes no
-    time from the cores that it shares with Spark.
+    All files are written first, beside the folder, and then renamed into it when they are due. So the replay takes no
+    time from Spark.
     """
-    from streamshed.cli.feeding import feed_with_progress
     from streamshed.cli.replay_job import replay_job
-    from streamshed.cli.staging import stage_for_now, stage_with_progress
+    from streamshed.cli.staging import feed_with_progress, stage_for_now, stage_with_progress
     from streamshed.traces.stage import discard
 
     job, plan = replay_job(trace, folder, **options)

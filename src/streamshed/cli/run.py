@@ -18,18 +18,18 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 @click.option("--sink", type=SINK, help=f"Where answers go: {SINK_FORMS}.  [default: console]")
 @click.option(
     "--predictions",
-    help="Folder for predictions of dropped windows; answers must go to Parquet.  [default: the document's]",
+    help="Folder for predictions of dropped windows. Answers must go to Parquet.  [default: the document's]",
 )
 @setting_options()
 @click.option("--workers", type=WORKERS, help="The fewest and most workers, such as 1..6.  [default: the document's]")
 @click.option(
     "--controller",
     type=click.Choice(CONTROLLER_NAMES),
-    help="Who decides on workers.  [default: the document's, else predictive]",
+    help="The rule that decides how many workers there are.  [default: the document's, else predictive]",
 )
 @click.option("--master", help="A cluster, such as spark://HOST:7077.  [default: this process]")
 @jars_option
-@click.option("--duration", type=DURATION, help="Stop after so long.  [default: never]")
+@click.option("--duration", type=DURATION, help="Stop after this time.  [default: never]")
 @click.option(
     "--cores", type=click.IntRange(min=1), help="Threads of Spark, without --master.  [default: one per core]"
 )
@@ -37,21 +37,21 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 @click.option(
     "--page",
     type=ADDRESS,
-    help="Show the run as a page here. With the address that is printed, queries can be changed.",
+    help="Serve the page of the run here, where queries can be changed.",
 )
 @click.option("--metrics", type=ADDRESS, help="Serve metrics to Prometheus here, such as 127.0.0.1:9464.")
-@click.option("--push-metrics", is_flag=True, help="Tell OpenTelemetry the metrics, which pushes them.")
-@click.option("--traces", is_flag=True, help="Tell OpenTelemetry a span per micro-batch, with its steps.")
+@click.option("--push-metrics", is_flag=True, help="Push metrics by OpenTelemetry. Needs its SDK.")
+@click.option("--traces", is_flag=True, help="Send OpenTelemetry a span per micro-batch and step. Needs its SDK.")
 @click.option(
     "--log",
     type=click.Choice([form.value for form in LogForm]),
-    help="Log to standard error what decisions change, as text or as lines of JSON, in the place of the live view.",
+    help="Write the log to standard error instead of the live view.",
 )
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print the status after each micro-batch as a line of JSON; answers must go elsewhere.",
+    help="Print a status per micro-batch as a line of JSON. Answers must go elsewhere.",
 )
 def run(  # noqa: PLR0913 - one for each option
     *,
@@ -69,10 +69,10 @@ def run(  # noqa: PLR0913 - one for each option
     as_json: bool,
     **settings: Any,
 ) -> ExitCode:
-    """Run the network document FILE until Ctrl-C or SIGTERM, which let the micro-batch end; a second one interrupts.
+    """Run the network document FILE until Ctrl-C or SIGTERM. The first lets the micro-batch end, a second interrupts.
 
-    Options override what the document says under `run`. On a terminal there is a live view, unless answers are
-    printed; elsewhere a line per micro-batch.
+    Options override `run` of the document. A terminal shows a live view, unless answers are printed; else there is a
+    line per micro-batch.
     """
     from streamshed.cli.run_session import RunPlace, RunRequest, run_document
 

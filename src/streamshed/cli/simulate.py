@@ -16,45 +16,50 @@ if TYPE_CHECKING:
     from streamshed.cli.simulation import SimulationRequest
 
 
-@click.command(short_help="Say how many workers a load takes, and what would be shed, before anything runs.")
+@click.command(short_help="Simulate a load: how many workers it needs, and what is shed.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--load",
     default="flash_crowd",
     show_default=True,
-    help="`burst`, `ramp`, `diurnal` (1× to 3×) or `flash_crowd` (to 10×), with another factor as `burst:5x`; steps"
-    " `1x:60s,3x:60s`; a file with the rows of each second; Parquet of recorded rows.",
+    help="`burst`, `ramp`, `diurnal` (1× to 3×), `flash_crowd` (1× to 10×), or another factor: `burst:5x`; steps:"
+    " `1x:60s,3x:60s`; a file with the rows of each second; recorded rows in Parquet.",
 )
-@click.option("--workers", type=WORKERS, help="The fewest and most workers.  [default: the document's, else 1..16]")
 @click.option(
-    "--initial", type=click.IntRange(min=1), help="Workers to begin with.  [default: with room for twice the mean load]"
+    "--workers",
+    type=WORKERS,
+    help="The fewest and most workers.  [default: the document's, else 1 to `--partitions` or 16]",
+)
+@click.option(
+    "--initial", type=click.IntRange(min=1), help="Workers at the start.  [default: enough for twice the mean load]"
 )
 @click.option(
     "--controller",
     type=click.Choice(CONTROLLER_NAMES),
-    help=f"Who decides on workers.  [default: the document's, else {DEFAULT_CONTROLLER}]",
+    help=f"The rule that decides how many workers there are.  [default: the document's, else {DEFAULT_CONTROLLER}]",
 )
 @click.option(
     "--thresholds",
     type=THRESHOLDS,
-    help="τ0,τ1,τ2,τ3, such as `0.2,0.4,0.8,0.95`.  [default: the document's, else by the headroom, τ2]",
+    help="Utilizations release, initial, shed, add: `0.2,0.4,0.8,0.95`.  [default: the document's, else shed is the"
+    " headroom]",
 )
-@click.option("--shed/--no-shed", default=True, show_default=True, help="Whether load may be shed at all.")
+@click.option("--shed/--no-shed", default=True, show_default=True, help="Whether load may be shed.")
 @click.option(
     "--statistics",
     type=click.Path(path_type=Path),
-    help="A JSON file of statistics; their machine is one worker.  [default: the document's, else guesses]",
+    help="A JSON file of statistics. One worker is their machine.  [default: the document's, else guesses]",
 )
 @click.option(
     "--rows-per-second",
     type=POSITIVE_NUMBER,
-    help="Rows per second of all streams at 1×; 1× of a recording is its mean.  [default: as recorded, else as known]",
+    help="Rows per second of all streams at 1×.  [default: the mean of the recording, else the statistics']",
 )
-@click.option("--time", "time_column", default="ts", show_default=True, help="Column of times of recorded rows.")
+@click.option("--time", "time_column", default="ts", show_default=True, help="Time column of recorded rows.")
 @click.option(
     "--duration",
     type=DURATION,
-    help="For how long. A shape, or steps, must reach its largest load.  [default: as long as the load]",
+    help="Simulated time. Shapes and steps must reach their largest load.  [default: as long as the load]",
 )
 @setting_options("trigger", "latency", "headroom", "max_age")
 @click.option(
@@ -62,29 +67,49 @@ if TYPE_CHECKING:
     nargs=2,
     type=DURATION,
     metavar="AT FOR",
-    help="Nothing runs from a time on, for so long, and rows gather: `--down '10 min' '1 hour'`.",
+    help="When the run stops, and for how long; rows gather: `--down '10 min' '1 hour'`.",
 )
 @click.option(
     "--partitions",
     type=click.IntRange(min=1),
-    help="In how many pieces work comes.  [default: the document's, else any number]",
+    help="How many tasks share the work.  [default: the document's, else any number]",
 )
-@click.option("--skew", default=0.0, type=click.FloatRange(min=0), help="The k-th largest piece has work as k^−skew.")
-@click.option("--divisible", is_flag=True, help="Uneven pieces can be cut finer, as files of many rows can.")
-@click.option("--start", type=DURATION, help="From asking for a worker to load.  [default: the document's, else 30 s]")
+@click.option(
+    "--skew",
+    default=0.0,
+    type=click.FloatRange(min=0),
+    help="The k-th largest task has work as k^−skew. 0: all equal. Needs partitions.",
+)
+@click.option("--divisible", is_flag=True, help="Large tasks can be cut, like files of many rows. Needs partitions.")
+@click.option(
+    "--start", type=DURATION, help="Time from asking for a worker until it works.  [default: the document's, else 30 s]"
+)
 @click.option(
     "--move",
     default="0 s",
     show_default=True,
     type=DURATION,
-    help="How much longer a micro-batch takes after a rescale.",
+    help="Extra time of the first micro-batch after workers came or went.",
 )
-@click.option("--noise", default=0.1, show_default=True, type=click.FloatRange(0, 2), help="Deviation of ln(duration).")
-@click.option("--stragglers", default=0.0, type=click.FloatRange(0, 1), help="Share of workers twice as slow, in turn.")
-@click.option("--failures", default=0.0, type=click.FloatRange(min=0), help="How often a worker dies in a day.")
-@click.option("--wrong-by", default=1.0, type=POSITIVE_NUMBER, help="Believed ÷ true cost of a row, at first.")
+@click.option(
+    "--noise",
+    default=0.1,
+    show_default=True,
+    type=click.FloatRange(0, 2),
+    help="Standard deviation of ln(duration). 0: none.",
+)
+@click.option(
+    "--stragglers",
+    default=0.0,
+    type=click.FloatRange(0, 1),
+    help="Share of workers that are twice as slow, drawn anew per micro-batch.",
+)
+@click.option("--failures", default=0.0, type=click.FloatRange(min=0), help="Deaths per worker and day.")
+@click.option("--wrong-by", default=1.0, type=POSITIVE_NUMBER, help="Cost of a row as first believed ÷ true cost.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Equal seeds, equal runs.")
-@click.option("--picture", type=click.Path(path_type=Path), help="Draw the course into this PNG.")
+@click.option(
+    "--picture", type=click.Path(path_type=Path), help="Draw load, workers and shedding over time into this PNG."
+)
 @click.option(
     "--json",
     "as_json",
@@ -101,16 +126,16 @@ def simulate(
     thresholds: Thresholds | None,
     **options: object,
 ) -> None:
-    """Say how many workers a load takes for the network document FILE and when, what is shed, and what that costs.
+    """Simulate the network document FILE under a load: how many workers it needs, what is shed, what that costs.
 
-    Control loop, planners and controllers are those of real runs; costs, workers and time are simulated. An hour at a
-    trigger of two seconds takes about three seconds. What the document says under `run: elastic` holds here, too.
-    A worker that dies is replaced. Nothing runs, and neither Spark nor Java is needed.
+    Control loop, planners and controllers are real; costs, workers and time are simulated. An hour takes about three
+    seconds at a trigger of two seconds. `run: elastic` of the document applies. A worker that dies is replaced.
+    Nothing runs. Neither Spark nor Java is needed.
     """
     from streamshed.cli.given_statistics import file_of, statistics_for
     from streamshed.cli.simulation import SimulationRequest, simulated
     from streamshed.cli.terminal.group import show_note
-    from streamshed.cli.terminal.progress import progress_of
+    from streamshed.cli.terminal.progress_bar import progress_of
     from streamshed.network.document.document import load_network
 
     document = load_network(file)

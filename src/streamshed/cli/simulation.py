@@ -14,7 +14,7 @@ from streamshed.elasticity.deployment import workers_to_deploy
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.elasticity.workers import WorkerLimits
-from streamshed.errors import InvalidStatisticsError
+from streamshed.errors import InvalidNetworkError, InvalidStatisticsError
 from streamshed.network.document.document import NetworkDocument
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.run_settings import RunSettings
@@ -100,7 +100,7 @@ def simulated(
 
     Raises:
         InvalidElasticityError: Workers or thresholds cannot be.
-        InvalidNetworkError: Trigger, latency and headroom do not go together.
+        InvalidNetworkError: Trigger, latency and headroom do not go together, or tasks differ whose number nobody says.
         InvalidLoadProfileError: The load cannot be read, or is never at its largest.
         InvalidStatisticsError: No rows come, or what is fixed takes all of the time.
     """
@@ -202,10 +202,16 @@ def _overridden_elastic(elastic: ElasticSettings, request: SimulationRequest) ->
         limits.least,
         limits.most or max(limits.least, request.partitions or limits.partitions or _MOST_WORKERS),
     )
+    partitions = request.partitions or limits.partitions
+    if partitions is None and (request.skew or request.divisible):
+        raise InvalidNetworkError(
+            "--skew and --divisible say how the work of tasks differs, but nothing says how many tasks there are: give"
+            " --partitions, or elastic.partitions in the document"
+        )
     return replace(
         elastic,
         thresholds=request.thresholds or elastic.thresholds,
-        limits=WorkerLimits(least=least, most=most, partitions=request.partitions or limits.partitions),
+        limits=WorkerLimits(least=least, most=most, partitions=partitions),
         start_seconds=elastic.start_seconds if request.start is None else request.start / 1e6,
         controller=request.controller or elastic.controller,
     )

@@ -1,4 +1,4 @@
-"""Staging with a progress bar, and staging for a feed whose event times are the wall clock."""
+"""Staging and feeding with a progress bar, and staging for a feed whose event times are the wall clock."""
 
 import math
 import time
@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from streamshed.cli.terminal.progress import ShowProgress, progress_of
-from streamshed.network.words.wording import count_text
+from streamshed.cli.terminal.progress_bar import ShowProgress, progress_of
+from streamshed.network.words.wording import count_text, seconds_text
+from streamshed.traces.feeder import Feeder, FeedReport
 from streamshed.traces.load_profile import LoadProfile, constant_load
-from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.stage import StagingOptions, StagingProgress, discard, stage
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import Trace
 
 _SECOND = 1_000_000
@@ -67,6 +68,40 @@ def stage_for_now(
         expected = expected_seconds(job, clock=clock) + spare_seconds
         start = math.ceil((clock() + expected) * _SECOND / align_microseconds) * align_microseconds
         return _stage(replace(job, options=replace(job.options, start_microseconds=start)), show)
+
+
+def feed_with_progress(
+    feed: StagedFeed,
+    watched: Path,
+    *,
+    start_seconds: float | None = None,
+    sleep: Callable[[float], object] | None = None,
+    clock: Callable[[], float] = time.time,
+) -> tuple[FeedReport, bool]:
+    """Place all files when they are due; Ctrl-C ends the feed.
+
+    Args:
+        feed: What was staged.
+        watched: The folder.
+        start_seconds: When the feed starts, seconds since 1970; None: now.
+        sleep: Waits for seconds; None waits for real.
+        clock: Seconds since 1970.
+
+    Returns:
+        How far the feed came, and whether it was interrupted.
+    """
+    with progress_of("feeding") as show:
+
+        def tell(report: FeedReport) -> None:
+            late = f", {seconds_text(report.worst_lateness_seconds)} late at worst"
+            words = f"{count_text(report.rows)} rows{late if report.worst_lateness_seconds >= 0.1 else ''}"
+            show(report.files / len(feed.files), words)
+
+        feeder = Feeder(feed, watched, start_seconds=start_seconds, sleep=sleep, clock=clock, on_file=tell)
+        try:
+            return feeder.run(), False
+        except KeyboardInterrupt:
+            return feeder.report, True
 
 
 def expected_seconds(job: StagingJob, *, clock: Callable[[], float]) -> float:

@@ -27,15 +27,14 @@ if TYPE_CHECKING:
     "as_json",
     is_flag=True,
     help="Print one JSON object: `file`, `valid`, `parsers`, `problems` (each `path`, `line`, `value`, `message`,"
-    " `near_miss`); of a valid document also the names of `streams`, `relations` and `queries`, and `unavailable`"
-    " folders.",
+    " `near_miss`); if valid also names of `streams`, `relations` and `queries`, and `unavailable` folders.",
 )
-@click.option("--no-spark", is_flag=True, help="Do without Spark's parser: faster, and without Java.")
+@click.option("--no-spark", is_flag=True, help="Do not start Spark's parser. This is faster and needs no Java.")
 def validate(*, file: Path, as_json: bool, no_spark: bool) -> ExitCode:
-    """Report all problems of the network document FILE, one a line: where, what, what stands there, a near miss.
+    """Report all problems of the network document FILE, one per line. Exit code 1: there are problems.
 
-    SQL expressions are parsed by streamshed and by Spark's own parser. Nothing runs. Folders of streams that
-    are not on this machine are named; the document is valid all the same.
+    SQL is also checked by Spark's parser. Nothing runs. A missing folder of a stream is reported, but is no problem of
+    the document.
     """
     from streamshed.network.document.document import Language, document_text, parse_network
 

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from streamshed.columnar.column_work import ColumnClass
-from streamshed.columnar.dictionaries import plain
 from streamshed.columnar.expressions.compiled import ColumnExpression
 from streamshed.columnar.group_keys import key_codes, written_keys
 from streamshed.columnar.line import Line
+from streamshed.columnar.texts.dictionaries import plain
 from streamshed.joins.model.arrays import Booleans, Ints
 from streamshed.joins.sums.groups import grouped, periods, slice_starts
 from streamshed.joins.sums.summed_class import Edge

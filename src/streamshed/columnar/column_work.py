@@ -11,16 +11,16 @@ from streamshed.columnar.column_types import arrow_type, arrow_types
 from streamshed.columnar.expressions.compiled import ColumnExpression, compiled
 from streamshed.columnar.expressions.dialect import Dialect
 from streamshed.columnar.file_way import check_files
-from streamshed.columnar.json_texts import JsonTexts
+from streamshed.columnar.texts.json_texts import JsonTexts
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.joins.sums.summed_class import Edge, ValueForm
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.network.terms.parsing import Parse, TextFormat
 from streamshed.sharing.early_drops import drops_before_parsing
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Test
-from streamshed.sharing.network_work import AggregateSlot, StreamWork
 from streamshed.sharing.probes import PROBED
 from streamshed.sharing.sharing_class import SharingClass
+from streamshed.sharing.stream_work import AggregateSlot, StreamWork
 
 _SUMMED = frozenset({AggregateKind.COUNT, AggregateKind.SUM, AggregateKind.AVG, AggregateKind.MIN, AggregateKind.MAX})
 _EXTREMES = frozenset({AggregateKind.MIN, AggregateKind.MAX})

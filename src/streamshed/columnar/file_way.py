@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from streamshed.columnar.untranslatable import Untranslatable
-from streamshed.network.model.identity import IdentityKind
-from streamshed.network.model.sources import FileFormat, FolderSource
-from streamshed.sharing.network_work import StreamWork
+from streamshed.network.source.identity import IdentityKind
+from streamshed.network.source.sources import FileFormat, FolderSource
+from streamshed.sharing.stream_work import StreamWork
 
 _OF_LISTING = frozenset(
     {

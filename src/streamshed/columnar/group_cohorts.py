@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from streamshed.columnar.dictionaries import plain
 from streamshed.columnar.expressions.compiled import ColumnExpression
 from streamshed.columnar.group_keys import key_codes, written_keys
 from streamshed.columnar.spark_hash import hash_of_row
+from streamshed.columnar.texts.dictionaries import plain
+from streamshed.columnar.texts.valid_texts import are_valid
 from streamshed.columnar.untranslatable import Unsure
-from streamshed.columnar.valid_texts import are_valid
 from streamshed.joins.model.arrays import Booleans, Ints
 from streamshed.joins.sums.groups import grouped
 from streamshed.network.terms.cohorts import COHORTS

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from streamshed.columnar.dictionaries import Entries, plain
 from streamshed.columnar.expressions.compiled import ColumnExpression
+from streamshed.columnar.texts.dictionaries import Entries, plain
 from streamshed.columnar.untranslatable import Unsure
 from streamshed.joins.model.arrays import Booleans
 

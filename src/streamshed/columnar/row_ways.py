@@ -10,10 +10,10 @@ from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.errors import StreamshedError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.relation import Relation
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from streamshed.network.words.footer import parquet_columns
 from streamshed.sharing.instructions import Match
-from streamshed.sharing.network_work import StreamWork, stream_work
+from streamshed.sharing.stream_work import StreamWork, stream_work
 
 _USUAL = Dialect(ansi=True, time_zone="UTC")
 
@@ -28,7 +28,7 @@ def row_ways(network: QueryNetwork) -> dict[str, str | None]:
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import folder
+        >>> from streamshed.network.source.sources import folder
         >>> from streamshed.network.model.declared_stream import stream
         >>> from streamshed.network.terms.parsing import parse_json
         >>> broker = folder("in", "parquet", schema="value binary, id bigint, at timestamp")

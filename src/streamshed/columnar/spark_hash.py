@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from streamshed.columnar.dictionaries import Entries, plain
+from streamshed.columnar.texts.dictionaries import Entries, plain
 from streamshed.joins.model.arrays import Ints
 
 _Bits = NDArray[np.uint64]

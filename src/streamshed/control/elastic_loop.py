@@ -14,9 +14,9 @@ from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
 from streamshed.control.wish import Wish
-from streamshed.elasticity.decision import ScalingController, ScalingDecision
 from streamshed.elasticity.hold_up import HoldUp
 from streamshed.elasticity.pieces import Pieces
+from streamshed.elasticity.scaling_decision import ScalingController, ScalingDecision
 from streamshed.elasticity.view import ClusterView
 from streamshed.elasticity.workers import Workers
 from streamshed.statistics.measured import Measured

@@ -101,7 +101,7 @@ def explain_change(
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> from streamshed.statistics.guess import guessed_statistics
         >>> ticks = stream("ticks", rate(100), time="timestamp")

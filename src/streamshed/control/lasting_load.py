@@ -26,7 +26,7 @@ def load_planner(network: QueryNetwork, statistics: NetworkStatistics, control: 
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> from streamshed.statistics.guess import guessed_statistics
         >>> n = stream("ticks", rate(100), time="timestamp").window("1 minute").agg(n="count(*)")

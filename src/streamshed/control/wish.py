@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamshed.elasticity.decision import ScalingDecision
 from streamshed.elasticity.lasting import NOT_YET, Lasting
+from streamshed.elasticity.scaling_decision import ScalingDecision
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ def joined_lines(join: JoinOutlook) -> Iterator[str]:
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> from streamshed.planning.load.join_outlook import join_outlooks
         >>> from streamshed.statistics.network_statistics import NetworkStatistics, StreamStatistics

@@ -128,7 +128,7 @@ def explain_network(  # noqa: PLR0913 - what a run is told of shedding, each by 
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp")
         >>> total = ticks.window("1 minute").agg(total="sum(value)").query("total", max_error="10 % at 95 %")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from streamshed.elasticity.controller_names import CONTROLLER_NAMES, DEFAULT_CONTROLLER, check_controller_name
-from streamshed.elasticity.decision import ScalingController, ScalingDecision
 from streamshed.elasticity.predictive_controller import PredictiveController
+from streamshed.elasticity.scaling_decision import ScalingController, ScalingDecision
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.threshold_controller import ThresholdController
 from streamshed.elasticity.view import ClusterView

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from streamshed.elasticity.decision import ScalingDecision
 from streamshed.elasticity.lasting import NOT_YET, Lasting
+from streamshed.elasticity.scaling_decision import ScalingDecision
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.sizing import demand_of, utilization_at, workers_at
 from streamshed.elasticity.view import ClusterView

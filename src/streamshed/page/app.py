@@ -20,9 +20,9 @@ from starlette.staticfiles import StaticFiles
 
 from streamshed.errors import InvalidNetworkError, StreamshedError
 from streamshed.network.words.policy_names import POLICY_NAMES
+from streamshed.page.access import SameOriginGuard, TokenGuard
 from streamshed.page.bundle import support_bundle
 from streamshed.page.changes import Changes
-from streamshed.page.guard import SameOriginGuard, TokenGuard
 from streamshed.page.watched import WatchedCheckpoint
 
 STATIC = Path(__file__).with_name("static")

@@ -11,12 +11,12 @@ from contextlib import suppress
 from typing import Any
 
 from streamshed.errors import InvalidStatisticsError, StreamshedError
+from streamshed.page.explained_plan import nodes, outlook
 from streamshed.page.journal_tail import JournalTail
 from streamshed.page.known_run import KnownRun, KnownRunReader
 from streamshed.page.load_course import load_course, load_scenario
 from streamshed.page.moments import RecentMicroBatches
 from streamshed.page.node_past import PAST_SECONDS, node_past
-from streamshed.page.outlook import nodes, outlook
 from streamshed.page.recent_answers import RecentAnswers
 from streamshed.spark.checkpoint.storage import Storage
 

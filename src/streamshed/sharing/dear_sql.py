@@ -14,8 +14,8 @@ from streamshed.network.model.operators import may_drop
 from streamshed.network.model.stream import Stream
 from streamshed.sharing.instructions import Call, Define, Instruction, Match, Test
 from streamshed.sharing.layers import inputs, mentioned
-from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.probes import PROBED
+from streamshed.sharing.stream_work import StreamWork
 from streamshed.sharing.totality import parsed
 
 _CHEAP = (

@@ -21,7 +21,7 @@ def drops_before_parsing(stream: Stream, cohort_keys: Sequence[Sequence[str]], *
         samples: Whether rows may be sampled.
 
     Example:
-        >>> from streamshed.network.model.sources import folder
+        >>> from streamshed.network.source.sources import folder
         >>> from streamshed.network.model.declared_stream import stream
         >>> from streamshed.network.terms.parsing import parse_json
         >>> broker = folder("in", "parquet", schema="value binary, arrived timestamp")

@@ -44,7 +44,7 @@ def instruction_users(program: StreamProgram, intakes: Sequence[Intake]) -> tupl
         intakes: All of the stream.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(1), time="timestamp")
         >>> dear, cheap = Define("__map_1", "sha2(value, 256)", ()), Test("__test_1", "value > 3", ())

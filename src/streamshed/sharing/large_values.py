@@ -10,7 +10,7 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.network.words.columns import declared_name
 from streamshed.sharing.instructions import Call
 from streamshed.sharing.intake import Intake
-from streamshed.sharing.network_work import StreamWork, stream_work
+from streamshed.sharing.stream_work import StreamWork, stream_work
 
 _NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 

@@ -11,8 +11,8 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.stream import Stream
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.sharing.instructions import LinePosition, StreamProgram
-from streamshed.sharing.network_work import AggregateSlot, aggregate_slots
 from streamshed.sharing.resolution import resolve_answers
+from streamshed.sharing.stream_work import AggregateSlot, aggregate_slots
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def probes(queries: Sequence[Query]) -> tuple[CountingPoint, ...]:
         queries: Those over the stream.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> first = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> both = first.filter("value < 9").window("1 second").agg(n="count(*)").query("both")

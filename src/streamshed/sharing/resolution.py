@@ -10,7 +10,7 @@ from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.lookup import Lookup
 from streamshed.network.model.node import Node
 from streamshed.network.model.operators import Apply, Filter, Map
-from streamshed.network.model.selection import definition_of
+from streamshed.network.model.row_selection import definition_of
 from streamshed.network.model.stream import Stream
 from streamshed.network.sql.expression import Expression, conjuncts, parse_expression, rename_columns
 from streamshed.sharing.instructions import Call, Define, Instruction, LinePosition, Match, StreamProgram, Test

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from streamshed.network.terms.window import WindowSpecification
-from streamshed.sharing.chunks import chunks
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.probes import is_probe
+from streamshed.sharing.shared_masks import chunks
 from streamshed.sharing.slice_grid import SliceGrid
 
 UNGROUPED_MASKS = 128

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from streamshed.spark.bounded import answers
     from streamshed.spark.cluster.session import local_session
+    from streamshed.spark.query_views import query_view
     from streamshed.spark.run import Run
     from streamshed.spark.sinks.delta_sink import delta_sink
     from streamshed.spark.sinks.iceberg_sink import iceberg_sink
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
         parquet_sink,
     )
     from streamshed.spark.starting import start
-    from streamshed.spark.views import query_view
 
 _MODULES = {
     "Run": "run",
@@ -41,7 +41,7 @@ _MODULES = {
     "postgres_sink": "sinks.postgres_sink",
     "predicting_sink": "sinks.prediction_sink",
     "predictions": "sinks.predicted_gaps",
-    "query_view": "views",
+    "query_view": "query_views",
     "start": "starting",
 }
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 from streamshed.errors import IncompatibleCheckpointError
-from streamshed.network.model.delta_source import DeltaSource
 from streamshed.network.model.join_source import JoinSource
-from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.network import QueryNetwork, TimeDomain
-from streamshed.network.model.sources import DataFrameSource, FolderSource, RateSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.kafka_source import KafkaSource
+from streamshed.network.source.sources import DataFrameSource, FolderSource, RateSource
 from streamshed.network.terms.join_condition import EqualColumns
+from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.windows.manifest import NEW_CHECKPOINT, Manifest, RememberedClass, Types
@@ -60,14 +61,12 @@ def continued(
         IncompatibleCheckpointError: Listing what cannot be, each with the way out.
     """
     streams = tuple((stream.name, source_kind(stream)) for stream in domain.streams)
-    present = tuple(RememberedClass(c.class_id, c.members) for c in wanted.classes)
+    present = tuple(RememberedClass(c.class_id, c.members, stream=c.stream) for c in wanted.classes)
     held = wanted.merging.held_states
     domain_queries = [query for query in network.queries if query.stream in domain.streams]
     if before is None:
         since = whole_since(domain_queries, None, {})
-        return Manifest(
-            streams, network.depth, network.joins, wanted.partitions, wanted.layout, present, wanted.types, held, since
-        )
+        return Manifest(streams, network.depth, wanted.partitions, wanted.layout, present, wanted.types, held, since)
     problems = [
         *_stream_problems(before.streams, streams),
         *_bound_problems(before, network),
@@ -79,7 +78,9 @@ def continued(
         raise IncompatibleCheckpointError("; ".join(problems))
     stream_names = {**before.seen_until, **wanted.seen_until}
     seen = {name: max(part.seen_until.get(name, ALWAYS) for part in (before, wanted)) for name in stream_names}
-    retired = _retired(before.classes, present, watermark)
+    used = {remembered.class_id for remembered in present}
+    gone = [remembered for remembered in before.classes if remembered.class_id not in used]
+    retired = list(_retired(gone, domain, seen, watermark))
     in_state = {member.definition_id for old in retired for member in old.members}
     types = {number: kinds for number, kinds in before.types.items() if number in in_state}
     in_state |= wanted.types.keys()
@@ -87,7 +88,6 @@ def continued(
     return Manifest(
         streams,
         before.max_depth,
-        network.joins,
         before.partitions,
         before.layout,
         (*present, *retired),
@@ -99,15 +99,26 @@ def continued(
 
 
 def _retired(
-    before: Sequence[RememberedClass], present: Sequence[RememberedClass], watermark: int
-) -> tuple[RememberedClass, ...]:
-    """The classes that are in use no longer, and still in state."""
-    used = {remembered.class_id for remembered in present}
-    return tuple(
-        RememberedClass(old.class_id, old.members, watermark if old.retired_at is None else old.retired_at)
-        for old in before
-        if old.class_id not in used and _may_be_in_state(old, watermark)
-    )
+    gone: Sequence[RememberedClass], domain: TimeDomain, seen: Mapping[str, int], watermark: int
+) -> Iterator[RememberedClass]:
+    """Yield the classes that are in use no longer, and may be in state.
+
+    A slice is shorter than its windows' slides, and closed once the watermark has passed it, or so much later as rows
+    of a stream may come. Late rows have slices that end after the watermark.
+
+    Args:
+        gone: Those that are in use no longer.
+        domain: The time domain.
+        seen: By stream, an event time that no row of them is later than.
+        watermark: How far the checkpoint has come.
+    """
+    delay = max(delay_of_stream(stream) for stream in domain.streams)
+    for old in gone:
+        latest = [seen[old.stream]] if old.stream in seen else seen.values()
+        retired_at = max([watermark, *latest]) if old.retired_at is None else old.retired_at
+        longest = max((member.window.size_microseconds for member in old.members), default=0)
+        if watermark <= retired_at + 2 * longest + delay:
+            yield replace(old, retired_at=retired_at)
 
 
 def source_kind(stream: Stream) -> str:
@@ -157,8 +168,6 @@ def _bound_problems(before: Manifest, network: QueryNetwork) -> list[str]:
             f"{why}, but the checkpoint was made for {before.max_depth}, which fixes the number of stages:"
             f" {NEW_CHECKPOINT}; max_depth={network.depth} at the first start lets such queries come later"
         )
-    if network.joins != before.joins:
-        problems.append(f"joins was {before.joins} and is {network.joins}: {NEW_CHECKPOINT}")
     return problems
 
 
@@ -194,11 +203,3 @@ def _state_problems(before: StateKeys, now: StateKeys, network: QueryNetwork) ->
         for aggregate, key in keys.items()
         if now.get(definition_id, {}).get(aggregate) != key
     ]
-
-
-def _may_be_in_state(old: RememberedClass, watermark: int) -> bool:
-    """A slice is shorter than its windows' slides, and closed once the watermark has passed it."""
-    if old.retired_at is None:
-        return True
-    longest = max((member.window.size_microseconds for member in old.members), default=0)
-    return watermark <= old.retired_at + 2 * longest

@@ -6,17 +6,15 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pyspark.sql.streaming.query import StreamingQuery
-
 from streamshed.errors import IncompatibleCheckpointError, StreamshedError
 from streamshed.spark.admit.set_aside import discard_unfinished
 from streamshed.spark.checkpoint.checkpoint_reader import (
     interrupted_repartitioning,
-    last_begun,
+    last_committed,
     watermark_milliseconds,
 )
 from streamshed.spark.checkpoint.source_places import SourcePlaces
-from streamshed.spark.checkpoint.stop_note import forget_stop, note_stop
+from streamshed.spark.checkpoint.stop_note import StopNote, forget_stop, full_stop_note, note_stop
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.checkpoint.unfinished_state import discard_unfinished_state
 from streamshed.spark.compile.compiled_network import needed_layout
@@ -24,7 +22,6 @@ from streamshed.spark.continued_manifest import Wanted, continued
 from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.plan.written_plans import WrittenPlans
-from streamshed.spark.settled_query import await_report
 from streamshed.spark.source.seen_before import seen_until
 from streamshed.spark.windows.manifest import FILE, NEW_CHECKPOINT, Manifest, read_manifest
 from streamshed.spark.windows.unseen_windows import beginnings
@@ -59,8 +56,11 @@ class DomainCheckpoint:
 
     @property
     def watermark(self) -> int:
-        """The one with which the micro-batch was planned that began last, microseconds; 0: none has begun."""
-        last = last_begun(self.spark_folder)
+        """The one with which the micro-batch was planned that finished last, microseconds; 0: none has.
+
+        State holds nothing that closed by then. One that began later may run again, and close more.
+        """
+        last = last_committed(self.spark_folder)
         return 0 if last is None else watermark_milliseconds(self.spark_folder, last) * 1000
 
     def continued(self, draft: DomainDraft) -> Manifest:
@@ -120,22 +120,17 @@ class DomainCheckpoint:
         """Write down what the checkpoint is for."""
         self.folder.write_sealed(FILE, self.manifest.to_json())
 
-    def end(self, query: StreamingQuery, last_written: int | None) -> None:
-        """Stop Spark's query once it has reported the micro-batch that was written last, and write down which that is.
-
-        Args:
-            query: It begins no other micro-batch, or calls it off.
-            last_written: The latest micro-batch of which answers may have gone to the sink; None: there is none.
-        """
-        if last_written is None:
-            query.stop()
-            return
-        await_report(query, last_written)
-        query.stop()
+    def note_stop(self, note: StopNote) -> None:
+        """Write down what is known at a stop; where that fails, it is as after a crash."""
         try:
-            note_stop(self.folder, last_written)
+            note_stop(self.folder, note)
         except StreamshedError as error:
             _log.warning("%s: no note of the stop can be written, as after a crash: %s", self.folder.root, error)
+
+    @property
+    def stopped(self) -> StopNote | None:
+        """What the run before has said of all that it had read; None: it died, or runs."""
+        return full_stop_note(self.folder, self.spark_folder)
 
     def _continued(self, draft: DomainDraft, before: Manifest | None) -> Manifest:
         """The manifest with which a network goes on, or begins."""
@@ -150,11 +145,12 @@ class DomainCheckpoint:
         return continued(before, draft.network, draft.domain, wanted, watermark=self.watermark)
 
     def _seen_until(self, draft: DomainDraft, before: Manifest | None) -> dict[str, int]:
-        interval = self.settings.control.trigger_interval_seconds
+        interval, note = self.settings.control.trigger_interval_seconds, self.stopped
         return seen_until(
             self.spark_folder,
             self.folder.below("plans"),
             draft.domain,
             SourcePlaces() if before is None else before.places,
             least_step=0 if draft.domain.is_numbered else round(interval * 1e6),
+            at_stop=None if note is None else note.latest_event,
         )

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.network.model.network import QueryNetwork, TimeDomain
 from streamshed.planning.tree.scalability import protected_streams
-from streamshed.sharing.network_work import StreamWork
+from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, types_of_network
 from streamshed.spark.compile.join_frame import with_joined
 from streamshed.spark.compile.side_answers import compiled_sides

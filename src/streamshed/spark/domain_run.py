@@ -23,6 +23,7 @@ from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.checkpoint_reader import is_written, query_id
 from streamshed.spark.checkpoint.source_logs import source_logs
 from streamshed.spark.checkpoint.source_places import source_places
+from streamshed.spark.checkpoint.stop_note import StopNote
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE
 from streamshed.spark.cluster.domain_scaling import DomainScaling
 from streamshed.spark.cluster.input_cut import InputCut, WindowPieces
@@ -50,7 +51,8 @@ from streamshed.spark.loop.sql_trials import try_sql
 from streamshed.spark.loop.topic_reading import TopicReading
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_row import StreamPlan
-from streamshed.spark.query_names import free_name
+from streamshed.spark.query_name import free_name
+from streamshed.spark.settled_query import end_query
 from streamshed.spark.sinks.sinks import Sink
 from streamshed.spark.source.progress import MicroBatchReport, last_report
 from streamshed.spark.windows.manifest import Manifest
@@ -98,8 +100,9 @@ class DomainRun:
         self._scaling = self._shared_scaling()
         self._needs = DomainNeeds(settings.needs, domain.clock, self._loop, self._growth)
         self._finished = Finished(domain.clock) if finished is None else finished
-        lost_rows, spark_folder = self._finished.latest.lost_rows, self._checkpoint.spark_folder
-        self._topics = TopicReading(spark, domain.sources, spark_folder, self._loop, lost_rows=lost_rows)
+        lost_rows, note = self._finished.latest.lost_rows, checkpoint.stopped
+        untold, spark_folder = None if note is None else note.shares_there, checkpoint.spark_folder
+        self._topics = TopicReading(spark, domain.sources, spark_folder, self._loop, lost_rows=lost_rows, untold=untold)
         outputs = draft.compiled.row_outputs
         self._recorder, self._planner = self._new_recorder(outputs), self._new_planner(outputs)
         self._query: StreamingQuery | None = None
@@ -109,6 +112,8 @@ class DomainRun:
         self._window_pieces: WindowPieces | None = None
         self.idle_since_seconds = math.inf
         """When its last micro-batch had ended, on a clock that never steps; infinite while it runs."""
+        self.hindrance: Exception | None = None
+        """What keeps it from running again, now that it was stopped; None: nothing."""
 
     def _write_what_is_learned(self) -> None:
         if self.domain.joined:
@@ -195,6 +200,11 @@ class DomainRun:
         return self._query
 
     @property
+    def failure(self) -> Exception | None:
+        """What has ended it; None: it runs, or was stopped."""
+        return self.hindrance or self.query.exception()
+
+    @property
     def finished(self) -> Finished:
         """The states after its latest micro-batches."""
         return self._finished
@@ -222,14 +232,18 @@ class DomainRun:
         """What its tasks ask for plans."""
         return self._frame.client
 
-    def start(self) -> None:
-        """Start the streaming query; somebody answers `client` by now.
+    def require_sources(self) -> None:
+        """See that what its rows come from is there.
 
         Raises:
             SourceUnavailableError: Its topics are not there, or the registry of their schemas.
         """
         require_readable(self.domain.sources)
         self._topics.require_topics()
+
+    def start(self) -> None:
+        """Start the streaming query, once `require_sources` is content; somebody answers `client` by now."""
+        self.require_sources()
         try_sql(self._spark, self._works, self._loop, parallel_tasks=self._tasks)
         if self._frame.drops_windows:
             by_group = frozenset(name for name, work in self._works.items() if work.cohort_keys)
@@ -277,8 +291,16 @@ class DomainRun:
             if self._query is not None and self._writer is not None:
                 last_written = self._writer.finish(_LAST_MICRO_BATCH_SECONDS)
                 self.idle_since_seconds = time.monotonic()
-                self._checkpoint.end(self._query, last_written)
-                self._planner.record_last()
+                end_query(self._query, last_written)
+                self._note_stop(last_written, self._planner.record_last())
+
+    def _note_stop(self, last_written: int | None, recorded: int) -> None:
+        if last_written is not None:
+            latest_event, untold = self._planner.latest_event, self._topics.lost.untold or {}
+            note = StopNote(
+                last_written=last_written, recorded=recorded, latest_event=latest_event, shares_there=untold
+            )
+            self._checkpoint.note_stop(note)
 
     def call_off(self) -> None:
         """End what has failed to begin; nothing is written down."""

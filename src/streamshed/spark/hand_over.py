@@ -161,12 +161,14 @@ class DomainStarter:
         for clock, domain in domains.items():
             before = running[clock].draft
             queries = tuple(query for query in network.queries if query.stream in domain.streams)
-            if queries != before.of_domain.queries or (network.depth, network.joins) != _reserve(before.network):
+            if queries != before.of_domain.queries or network.depth != before.network.depth:
                 successors[clock] = self.successor(running[clock], DomainDraft.of(network, domain, self.spark))
         return successors
 
     def hand_over(self, running: RunningDomains, successor: Successor) -> float:
         """Stop a time domain between two micro-batches, and begin another on its checkpoint.
+
+        Nothing stops while a source is away.
 
         Args:
             running: Those that run; what begins takes the place of what stops.
@@ -176,17 +178,50 @@ class DomainStarter:
             For how many seconds no micro-batch could begin.
 
         Raises:
-            StreamshedError: It failed, and what ran before runs again.
+            StreamshedError: It failed, and what ran before runs again, or has failed, too.
         """
         before = running.by_clock[successor.draft.domain.clock]
+        before.require_sources()
         try:
             before.close()
             self._begin_behind(before, successor, running)
-        except Exception as error:
-            before.go_back()
-            self._begin_behind(before, self.successor(before, before.draft), running)
-            raise explained(error) from error
+        except BaseException as error:
+            self._go_back(before, running)
+            if isinstance(error, Exception):
+                raise explained(error) from error
+            raise
         return time.monotonic() - before.idle_since_seconds
+
+    def hand_over_all(
+        self, network: QueryNetwork, successors: Mapping[str, Successor], running: RunningDomains
+    ) -> float:
+        """Hand over time domains, and write down what runs: all of that, or nothing.
+
+        Args:
+            network: What is to run.
+            successors: By clock, what is new of it.
+            running: Those that run.
+
+        Returns:
+            For how many seconds no micro-batch could begin, of the one that waited longest.
+
+        Raises:
+            StreamshedError: As for `hand_over`. Notes of it tell what could not be handed back.
+        """
+        before = {clock: running.by_clock[clock].draft for clock in successors}
+        pauses: dict[str, float] = {}
+        try:
+            for clock, successor in successors.items():
+                pauses[clock] = self.hand_over(running, successor)
+            self.describe(network)
+        except BaseException as error:
+            for clock in pauses:
+                try:
+                    self.hand_over(running, self.successor(running.by_clock[clock], before[clock]))
+                except Exception as failure:  # noqa: BLE001 - whatever it is, what comes first is raised
+                    error.add_note(f'the clock "{clock}" goes on with the other network: {failure}')
+            raise
+        return max(pauses.values(), default=0.0)
 
     def begin_again(self, running: RunningDomains, stopped: DomainRun) -> None:
         """Start a time domain that has failed again from its checkpoint.
@@ -223,11 +258,18 @@ class DomainStarter:
         sink = self._sink_of(draft.network)
         return DomainRun(draft, self.spark, self._checkpoint_of(draft), frame, sink, before.finished)
 
+    def _go_back(self, before: DomainRun, running: RunningDomains) -> None:
+        try:
+            before.go_back()
+            self._begin_behind(before, self.successor(before, before.draft), running)
+        except Exception as error:  # noqa: BLE001 - the run tells it, or waits until it has passed
+            before.hindrance = error
+
     def _begin_behind(self, before: DomainRun, successor: Successor, running: RunningDomains) -> None:
         after = self.behind(before, successor)
         try:
             self.begin(after)
-        except Exception:
+        except BaseException:
             after.call_off()
             self.server.forget(after.client)
             raise
@@ -264,7 +306,3 @@ def _first_window(query: Query, since: int) -> datetime | int | None:
     if window.is_numbered:
         return start // MICROSECONDS_PER_NUMBER
     return datetime.fromtimestamp(start / 1e6, UTC)
-
-
-def _reserve(network: QueryNetwork) -> tuple[int, bool]:
-    return network.depth, network.joins

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -10,7 +11,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
-from pyspark.errors import StreamingQueryException
 
 from streamshed.control.explained_change import ExplainedChange, explain_change
 from streamshed.errors import RunEndedError
@@ -81,7 +81,7 @@ class Run(ShownInBrief):
         """Whether a time domain runs, or is started again."""
         if domain.query.isActive:
             return True
-        return domain.query.exception() is not None and self._supervision.failure(domain) is None
+        return domain.failure is not None and self._supervision.failure(domain) is None
 
     @property
     def waits_for(self) -> str:
@@ -111,7 +111,8 @@ class Run(ShownInBrief):
             InvalidNetworkError: A name that is there already, or what no network can have.
             IncompatibleCheckpointError: They need what the checkpoint was not made with, and the way out.
             UnsheddableQueryError: The policy cannot answer one, and `unscalable` is "refuse".
-            StreamshedError: They could not begin. Whatever is raised, all runs as before.
+            StreamshedError: They could not begin. Whatever is raised, all runs as before, or is started again until it
+                does.
         """
         return self._go_on(lambda network: network.with_queries(*queries))
 
@@ -164,12 +165,11 @@ class Run(ShownInBrief):
                 raise RunEndedError("the run has ended: start the other network instead") from self.exception
             network = edit(self._network)
             successors = self._starter.successors(network, self._running.by_clock)
-            pauses = [self._starter.hand_over(self._running, successor) for successor in successors.values()]
+            pause_seconds = self._starter.hand_over_all(network, successors, self._running)
             before, self._network = self._network, network
-            self._starter.describe(network)
             ran = {query.definition_id for query in before.queries}
             come = {query.name: query for query in network.queries if query.definition_id not in ran}
-            return HandOver(first_windows(come, self._running.by_clock), max(pauses, default=0.0))
+            return HandOver(first_windows(come, self._running.by_clock), pause_seconds)
 
     def status(self) -> RunStatus:
         """Return the state after the latest finished micro-batch, of the first time domain."""
@@ -255,27 +255,26 @@ class Run(ShownInBrief):
         return page
 
     def await_termination(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until it stops, and raise what stopped it; False when the time ran out first."""
-        deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
-        while True:
-            domains = self._domains
-            for domain in domains:
-                left = None if deadline is None else max(deadline - time.monotonic(), 0.001)
-                try:
-                    has_stopped = domain.query.awaitTermination(left)  # type: ignore[arg-type]
-                except StreamingQueryException:
-                    if (failure := self._supervision.failure(domain)) is not None:
-                        raise explained(failure) from failure
-                    time.sleep(LOOK_EVERY_SECONDS)
-                    has_stopped = deadline is None or time.monotonic() < deadline
-                if has_stopped is False:
-                    return False
-            with self._changing:  # it may have been stopped to be handed over
-                if domains == self._domains and not any(map(self._runs, domains)):
-                    break
-        if (failure := self._given_up) is not None:
+        """Wait until it stops, and raise what stopped it, or a clock of it; False when the time ran out first."""
+        deadline = math.inf if timeout_seconds is None else time.monotonic() + timeout_seconds
+        while not self._has_ended:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(LOOK_EVERY_SECONDS, left))
+        if (failure := self.exception) is not None:
             raise failure
         return True
+
+    @property
+    def _has_ended(self) -> bool:
+        """Whether something stopped it, or a clock of it, or all has stopped."""
+        if self.exception is not None:
+            return True
+        if any(map(self._runs, self._domains)):
+            return False
+        with self._changing:  # it may have been stopped to be handed over
+            return not any(map(self._runs, self._domains))
 
     def drain(self, timeout_seconds: float = 120.0) -> bool:
         """Read all that has come, answer all windows that are open, then stop; False when the time ran out first.
@@ -286,13 +285,15 @@ class Run(ShownInBrief):
         """
         deadline = time.monotonic() + timeout_seconds
         drained = False
-        while self.is_active and not drained and time.monotonic() < deadline:
-            for domain in self._domains:
-                domain.planner.drain()  # also of one that was started again since
-            drained = all(_is_drained(domain) for domain in self._domains)
-            if not drained:
-                time.sleep(LOOK_EVERY_SECONDS)
-        self.stop()
+        try:
+            while self.is_active and not drained and time.monotonic() < deadline:
+                for domain in self._domains:
+                    domain.planner.drain()  # also of one that was started again since
+                drained = all(_is_drained(domain) for domain in self._domains)
+                if not drained:
+                    time.sleep(LOOK_EVERY_SECONDS)
+        finally:
+            self.stop()
         return drained
 
     def stop(self) -> None:

@@ -44,6 +44,18 @@ def await_report(query: StreamingQuery, micro_batch_id: int) -> None:
         time.sleep(_LOOK_EVERY_SECONDS)
 
 
+def end_query(query: StreamingQuery, last_written: int | None) -> None:
+    """Stop a query, once Spark has reported the micro-batch that was written last.
+
+    Args:
+        query: It begins no other micro-batch, or calls it off.
+        last_written: The latest micro-batch of which answers may have gone to the sink; None: there is none.
+    """
+    if last_written is not None:
+        await_report(query, last_written)
+    query.stop()
+
+
 def _last_reported(query: StreamingQuery) -> int:
     progress = query.lastProgress
     return -1 if progress is None else int(progress["batchId"])

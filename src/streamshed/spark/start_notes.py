@@ -83,7 +83,7 @@ class StartNotes:
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> seconds = iter([0.0, 1.5, 12.0])
         >>> notes = StartNotes(print, clock=lambda: next(seconds))

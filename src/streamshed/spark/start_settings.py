@@ -33,7 +33,7 @@ def _sink_problems(name: str, value: object) -> Iterator[Problem]:
 
 @dataclass(frozen=True, kw_only=True)
 class StartSettings(Settings):
-    """The settings of `streamshed.spark.start`, by its keywords.
+    """The keywords of `streamshed.spark.start`.
 
     Raises:
         InvalidNetworkError: Listing all that is wrong.
@@ -41,21 +41,21 @@ class StartSettings(Settings):
 
     checkpoint: str | os.PathLike[str] = field(
         metadata=meaning(
-            "Folder (path or URI) for state, plans, journal and what could not be read.", forms.path("out/checkpoint")
+            "Folder (path or URI) for state, plans, journal and unreadable rows.", forms.path("out/checkpoint")
         )
     )
     sink: Sink | AnswerFunction = field(
         metadata=meaning(
-            "Where answers go: one of `streamshed.spark`, or a function of (answers, micro_batch_id), which with"
-            " several clocks takes the query's id, too.",
+            "Where answers go: a sink of `streamshed.spark`, or a function of (answers, micro_batch_id). With several"
+            " clocks its third argument is query_id.",
             forms.Form({}, _sink_problems),
         )
     )
     statistics: NetworkStatistics | None = setting(
         None,
-        "What is known of operators and queries before it was measured in the run.",
+        "Costs and rows, as `streamshed profile` measures them, used until the run has measured them.",
         forms.instance(NetworkStatistics, {}),
-        unless="a guess",
+        unless="guesses",
     )
 
     def control(self, domains: int) -> ControlSettings:

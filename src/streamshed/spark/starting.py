@@ -32,7 +32,7 @@ from streamshed.spark.sinks.sinks import AnswerFunction, FunctionSink, Sink
 from streamshed.spark.start_notes import StartNotes
 from streamshed.spark.start_settings import StartSettings, with_settings
 from streamshed.spark.supervision import Supervision
-from streamshed.spark.windows.manifest import refuse_lost_clocks, refuse_other_checkpoint
+from streamshed.spark.windows.manifest import most_partitions, refuse_lost_clocks, refuse_other_checkpoint
 
 
 @with_advice
@@ -44,16 +44,16 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
     Args:
         network: The network.
         spark: The session; its settings are left as they are.
-        settings: Each is a keyword of its own, listed below.
+        settings: Each is a keyword, listed below.
 
     Raises:
-        InvalidNetworkError: A session of Spark Connect; settings that cannot be, all that are; types that aggregates do
-            not take; a function that several clocks would confuse.
-        IncompatibleCheckpointError: The checkpoint was made for another network, or is being repartitioned.
-        UnsheddableQueryError: The policy cannot answer a query, and `unscalable` is "refuse".
-        SourceUnavailableError: A folder or a topic that is not there, a broker that does not answer, a relation that
-            cannot be read or repeats a key of a lookup.
-        SinkUnavailableError: A checkpoint or sink that cannot be written to.
+        InvalidNetworkError: Listing all settings that are wrong; or the session is of Spark Connect, an aggregate does
+            not take a column's type, or a function as sink does not tell several clocks apart.
+        IncompatibleCheckpointError: The checkpoint is of another network, or is being repartitioned.
+        UnsheddableQueryError: A sample cannot answer a query, and `unscalable` is "refuse".
+        SourceUnavailableError: A folder or topic is missing, a broker does not answer, or a relation cannot be read or
+            repeats a key of a lookup.
+        SinkUnavailableError: The checkpoint or the sink cannot be written.
         PortInUseError: Another program listens on the port, or the host is not of this machine.
         ClusterUnavailableError: No executor has come.
     """
@@ -104,10 +104,11 @@ def _prepared(
     clocks = [domain.clock for domain in network.time_domains]
     control, elastic = settings.control(len(clocks)), settings.elastic
     partitions = settings.partitions or default_partitions(spark, elastic)
+    storage = Storage.reached(absolute_location(settings.checkpoint))
     workers: Mapping[str, DomainWorkers] = {}
     if elastic is not None:
-        period = control.trigger_interval_seconds
-        workers = elastic_workers(spark, elastic, clocks, partitions=partitions, period_seconds=period)
+        period, most = control.trigger_interval_seconds, most_partitions(storage, clocks, partitions)
+        workers = elastic_workers(spark, elastic, clocks, partitions=most, period_seconds=period)
     shared_time = SharedTime(clocks, control)
 
     def of_domain(clock: str) -> DomainSettings:
@@ -121,7 +122,6 @@ def _prepared(
             needs=_needs(settings),
         )
 
-    storage = Storage.reached(absolute_location(settings.checkpoint))
     starter = DomainStarter(
         spark=spark, sink=sink, server=server, settings_of=of_domain, settings=settings, checkpoint=storage
     )

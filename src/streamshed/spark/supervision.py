@@ -93,8 +93,8 @@ class Supervision:
     def failure(self, domain: DomainRun) -> Exception | None:
         """Return what has ended a time domain for good; None: it runs, or will again."""
         clock = domain.domain.clock
-        error = self._failures.get(clock) or domain.query.exception()
-        if error is None or clock in self._failures or self._closed.is_set() or not may_pass(error):
+        error = self._failures.get(clock) or domain.failure
+        if error is None or clock in self._failures or self._closed.is_set() or not _may_pass(error):
             return error
         return None
 
@@ -110,8 +110,8 @@ class Supervision:
             now_seconds: On a clock that never goes back.
         """
         for clock, domain in self._running.by_clock.items():
-            error = domain.query.exception()
-            if error is not None and clock not in self._failures and may_pass(error):
+            error = domain.failure
+            if error is not None and clock not in self._failures and _may_pass(error):
                 self._wait_out(clock, domain, error, now_seconds)
             elif clock in self._faults and domain.status.micro_batch_id > self._faults[clock].micro_batch_id:
                 fault = self._faults.pop(clock)
@@ -139,7 +139,7 @@ class Supervision:
             try:
                 self._begin_again(domain)
             except Exception as error:  # noqa: BLE001 - whatever it is, who waits for the run is told
-                if not _may_pass_again(error):
+                if not _may_pass(error):
                     self._give_up(clock, error)
                     return
                 _log.warning("%s cannot be started again yet: %s", clock, innermost_cause(error))
@@ -163,8 +163,8 @@ class Supervision:
             self._on_look = lambda _domains: None
 
 
-def _may_pass_again(error: Exception) -> bool:
-    """Whether what keeps a time domain from beginning again may pass.
+def _may_pass(error: Exception) -> bool:
+    """Whether what has ended a time domain, or keeps it from beginning again, may pass.
 
     It has run before: a broker that has just come back may not know yet a topic that it has.
     """

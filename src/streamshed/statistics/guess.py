@@ -43,7 +43,7 @@ def guessed_statistics(network: QueryNetwork) -> NetworkStatistics:
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> guessed_statistics(network(ticks.query("rows"))).operators
@@ -71,7 +71,7 @@ def believed_statistics(network: QueryNetwork, given: NetworkStatistics | None) 
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> rare = NetworkStatistics(operators={ticks.address: OperatorStatistics(selectivity=0.01)})

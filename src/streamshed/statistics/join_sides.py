@@ -52,7 +52,7 @@ def rows_per_second_of(node: Node, statistics: NetworkStatistics) -> float:
         statistics: What is known; what is not is guessed.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> from streamshed.statistics.network_statistics import OperatorStatistics, StreamStatistics
         >>> ticks = stream("ticks", rate(100), time="timestamp").filter("value > 3")

@@ -34,7 +34,7 @@ def reach_between(network: QueryNetwork, measured: _Reach, believed: _Believed) 
         Half of the rows were believed to pass each filter; a hundredth passes both.
 
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> first = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> both = first.filter("value < 9")

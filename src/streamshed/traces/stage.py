@@ -19,8 +19,8 @@ from streamshed.traces.folders import (
 )
 from streamshed.traces.kafka_shape import KafkaShape, KafkaTrace, kafka_rows, kafka_trace, next_offsets
 from streamshed.traces.load_profile import LoadProfile
-from streamshed.traces.manifest import MANIFEST_NAME, StagedFeed, StagedFile, load_manifest, save_manifest
 from streamshed.traces.repeat import Pacing, Repetition
+from streamshed.traces.staged_feed import MANIFEST_NAME, StagedFeed, StagedFile, load_manifest, save_manifest
 from streamshed.traces.trace import Trace
 
 _SECOND = 1_000_000

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.columnar import file_rows
-from streamshed.columnar.dictionaries import plain
 from streamshed.columnar.file_rows import FileRows
+from streamshed.columnar.texts.dictionaries import plain
 
 
 @given(

@@ -14,7 +14,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.network.terms.cohorts import part_name
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows

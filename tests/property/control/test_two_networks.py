@@ -14,9 +14,9 @@ from streamshed.control.own_needs import own_needs
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import rate
 from streamshed.network.run.feed import Feed
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.source.sources import rate
 
 TRIGGER, HEADROOM, FIXED = 2.0, 0.8, 0.1
 ROUNDS = 12

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from streamshed.elasticity.decision import ScalingController, ScalingDecision
+from streamshed.elasticity.scaling_decision import ScalingController, ScalingDecision
 from streamshed.elasticity.utilization import Utilization
 from streamshed.elasticity.view import ClusterView
 from streamshed.elasticity.workers import Workers

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.elasticity.controllers import CONTROLLERS, controller_named
-from streamshed.elasticity.decision import ScalingDecision
+from streamshed.elasticity.scaling_decision import ScalingDecision
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.utilization import Utilization
 from streamshed.elasticity.view import ClusterView

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.elasticity.decision import ScalingDecision
 from streamshed.elasticity.predictive_controller import PredictiveController
+from streamshed.elasticity.scaling_decision import ScalingDecision
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.view import ClusterView
 from streamshed.elasticity.workers import WorkerLimits

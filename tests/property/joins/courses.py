@@ -18,7 +18,7 @@ from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.join_result import JoinResult
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 
 PARTITIONS = 2

@@ -15,7 +15,7 @@ from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.join_result import JoinResult
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 from tests.oracles.replanned import database
 

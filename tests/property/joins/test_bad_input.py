@@ -12,7 +12,7 @@ from streamshed.joins.model.conditions import Condition, Equality, InnerProduct,
 from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.side import Side
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.joins.windows.window_state import WindowState
 from tests.oracles.replanned import database

@@ -19,7 +19,7 @@ from streamshed.joins.model.side import Side
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.join_result import JoinResult
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.network.terms.join_shedding import COHORTS
 from streamshed.planning.tree import quantization

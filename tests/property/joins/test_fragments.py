@@ -17,7 +17,7 @@ from streamshed.joins.match.fragments import Fragments, dealt, fragments_for
 from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.side import Side
 from streamshed.joins.windows.directory import Directory
-from streamshed.joins.windows.plan import JoinPlan, MemoryLimit
+from streamshed.joins.windows.join_plan import JoinPlan, MemoryLimit
 from streamshed.joins.windows.yields import Yields
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, specification, windows
 from tests.property.joins.test_exactness import CASES, SETS, WORDS

@@ -13,7 +13,7 @@ from streamshed.joins.match.item_sets import item_columns
 from streamshed.joins.match.kernel import Pairs, comparisons_within
 from streamshed.joins.match.predicate_pairs import pairs_by_predicate
 from streamshed.joins.model.conditions import Equality
-from streamshed.joins.model.rows import CODE, TIME, SideRows
+from streamshed.joins.model.side_rows import CODE, TIME, SideRows
 from tests.thoroughness import examples
 
 SET_ROWS = st.lists(st.tuples(st.integers(0, 50), st.sets(st.integers(0, 90), max_size=8)), max_size=25)

@@ -14,12 +14,12 @@ from streamshed.joins.model.conditions import Equality
 from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.network.model.answer_side import side_windows
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.planning.window_drop.windows.provenance import needed_rows

@@ -15,8 +15,8 @@ from streamshed.joins.model.side import Side
 from streamshed.joins.partition.partition import JoinPartition
 from streamshed.joins.windows.directory import Directory, Stored
 from streamshed.joins.windows.forgotten import apart, missing_times, together, with_released
+from streamshed.joins.windows.join_plan import JoinPlan, MemoryLimit
 from streamshed.joins.windows.memory_shares import MemoryShares, shared
-from streamshed.joins.windows.plan import JoinPlan, MemoryLimit
 from streamshed.joins.windows.release import promises, released
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.joins.windows.yields import Yields

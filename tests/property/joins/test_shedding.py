@@ -16,7 +16,7 @@ from streamshed.joins.model.join_windows import JoinWindows, merged
 from streamshed.joins.model.side import Side
 from streamshed.joins.partition.join_result import JoinResult
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan, MemoryLimit
+from streamshed.joins.windows.join_plan import JoinPlan, MemoryLimit
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.joins.windows.yields import Yields
 from tests.property.joins.streams import MicroBatch, full_join, joined, micro_batches, specification, windows

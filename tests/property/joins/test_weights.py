@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from streamshed.joins.choose.expected_comparisons import ExpectedComparisons
 from streamshed.joins.choose.greedy import greedy
-from streamshed.joins.choose.policies import join_policy_named, plan_within
+from streamshed.joins.choose.join_policies import join_policy_named, plan_within
 from streamshed.joins.choose.selection import CellWork, Prices
 from streamshed.joins.model.arrays import Floats
 from streamshed.joins.model.conditions import Equality
 from streamshed.joins.model.join_windows import JoinWindows
-from streamshed.joins.model.rows import WORTH, SideRows
+from streamshed.joins.model.side_rows import WORTH, SideRows
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.joins.windows.yields import Yields
 from tests.thoroughness import examples

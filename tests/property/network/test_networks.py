@@ -5,8 +5,8 @@ from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.network import network
 from streamshed.network.model.node import Node
 from streamshed.network.model.render import snapshot, to_text
+from streamshed.network.model.row_selection import selection
 from streamshed.network.model.rows import Answers, Rows
-from streamshed.network.model.selection import selection
 from streamshed.network.model.stream import Stream
 from tests.unit.network.examples import hosts, packets
 

@@ -191,7 +191,7 @@ def networks(draw: st.DrawFn) -> QueryNetwork:
         except InvalidNetworkError:
             continue  # what cannot be asked for, such as an estimate of an estimate
     queries = queries or [STREAMS[0].query("rows")]
-    return ss.network(*queries, joins=True, max_depth=draw(st.sampled_from([1, 3])))
+    return ss.network(*queries, max_depth=draw(st.sampled_from([1, 3])))
 
 
 def read_back(network: QueryNetwork) -> QueryNetwork:

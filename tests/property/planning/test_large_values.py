@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.operators import Operator
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.planning.load.network_load import network_load
 from streamshed.planning.tree.large_values import Sizes, lifted_spread, sizes_of

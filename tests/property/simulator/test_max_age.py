@@ -15,8 +15,8 @@ from streamshed.control.settings import ControlSettings
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import rate
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.source.sources import rate
 from streamshed.planning.window_drop.track.stale import stale_runs
 from streamshed.simulator.costs import RowCost, TrueCosts
 from streamshed.simulator.engine import EngineSettings, SimulatedMicroBatch

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.planning.load.join_outlook import join_outlooks
 from streamshed.simulator.network_costs import network_costs
 from streamshed.simulator.network_joins import network_joins

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.source.carrier import carrier_frame
 from tests.spark.event_times import at
 from tests.spark.files import write_lines

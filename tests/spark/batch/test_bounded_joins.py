@@ -22,7 +22,7 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.join_condition import JoinKey, inner_product, overlap, pairs_where
 from streamshed.spark import answers, query_view
 from tests.spark.event_times import EPOCH, EPOCH_MICROSECONDS, at

@@ -14,8 +14,8 @@ from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import folder
 
 TEXTS = ("A", "a", "b", "B", "é", "É")
 GROUPS = 3

@@ -17,7 +17,7 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark import answers
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.common.value_kind import carried
 from tests.spark.event_times import at
 

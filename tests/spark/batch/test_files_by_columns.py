@@ -16,14 +16,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.columnar.column_types import TYPES
-from streamshed.columnar.dictionaries import plain
 from streamshed.columnar.file_rows import FileRows
 from streamshed.columnar.spark_hash import hash_of_row
+from streamshed.columnar.texts.dictionaries import plain
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.cohorts import COHORTS
 from streamshed.network.terms.gap import GapsBy
 from streamshed.sharing.gating import LEVELS
@@ -36,7 +36,7 @@ from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.plan.plan_columns import Plan
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.spark.source.source_frame import folder_frame
-from streamshed.spark.windows.compiled import CompiledStream, compile_stream
+from streamshed.spark.windows.compiled_stream import CompiledStream, compile_stream
 from tests.spark.sessions import interpreting
 
 START = datetime(2024, 1, 1, tzinfo=UTC)

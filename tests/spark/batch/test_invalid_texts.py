@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.spark import answers
 from tests.spark.event_times import at

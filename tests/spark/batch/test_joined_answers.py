@@ -19,7 +19,7 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.spark import answers, query_view
 from tests.spark.event_times import at

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from streamshed.answering.table.answer_schema import ANSWER_DDL, ANSWER_SCHEMA
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError, SourceUnavailableError
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.kafka_source import kafka
+from streamshed.network.source.kafka_source import kafka
 from streamshed.network.terms.parsing import parse_json
 from streamshed.spark.sinks.kafka_sink import kafka_sink
 from streamshed.spark.source.source_frame import streaming_frame

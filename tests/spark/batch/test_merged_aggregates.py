@@ -20,7 +20,7 @@ from streamshed.network.document.document import network_to_document, parse_netw
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.aggregate import user_aggregate
 from tests.spark.event_times import EPOCH_MICROSECONDS, instants
 from tests.spark.files import write_parquet

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 
 SCHEMA = "ts timestamp, k string, v double, d decimal(9,2)"
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark import answers, query_view
 from streamshed.spark.admit.sampled_rows import NO_PARTITION
 from tests.spark.event_times import at

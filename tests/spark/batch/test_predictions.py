@@ -18,7 +18,7 @@ from streamshed.answering.table.answer_schema import ANSWER_DDL
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.spark import predicting_sink, predictions
 from streamshed.spark.sinks.sinks import Sink
 from tests.spark.event_times import at, seconds_of

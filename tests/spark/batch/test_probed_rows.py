@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.sharing.probes import ONE_IN
 from streamshed.spark import query_view
 from tests.spark.event_times import EPOCH, at

@@ -12,7 +12,7 @@ from streamshed.errors import InvalidExpressionError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 
 
 def _counted(node: Rows) -> QueryNetwork:

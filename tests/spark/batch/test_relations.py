@@ -15,12 +15,12 @@ from pyspark.sql import SparkSession
 
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.delta_source import delta
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation, relation
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.delta_source import delta
+from streamshed.network.source.sources import folder
 from streamshed.sharing.instructions import Match
 from streamshed.spark.common.connector import DELTA
 from streamshed.spark.relations.relation_frame import relation_frame

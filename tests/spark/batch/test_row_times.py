@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.compile.row_answers import TIMES
 
 ZONE = "spark.sql.session.timeZone"

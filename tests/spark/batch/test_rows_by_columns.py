@@ -20,12 +20,12 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.parsing import parse_json
 from streamshed.spark import answers
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.source.source_frame import folder_frame
-from streamshed.spark.windows.compiled import CompiledStream, compile_stream
+from streamshed.spark.windows.compiled_stream import CompiledStream, compile_stream
 from tests.spark.sessions import interpreting
 
 SCHEMA = "host string, port int, size bigint, cost double, ok boolean, at timestamp"

@@ -16,7 +16,7 @@ from streamshed.errors import InvalidNetworkError, UnsheddableQueryError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.windows.sketches import Sketches, Users
 from tests.spark.event_times import EPOCH_MICROSECONDS

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from streamshed.joins.model.side import Side
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
-from streamshed.sharing.network_work import stream_work
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark import answers, query_view
 from streamshed.spark.common.internal_names import TIME
 from streamshed.spark.joins.join_sums import join_sums

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.parsing import parse_json
 
 COLUMNS = "ts timestamp, id bigint"

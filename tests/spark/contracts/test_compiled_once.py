@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from tests.spark.event_times import at
 from tests.spark.files import write_parquet
 from tests.spark.harness import QUICK, Collected, wait_for_micro_batch

@@ -18,7 +18,7 @@ from streamshed.network.terms.cohorts import COHORTS, part_name
 from streamshed.planning.window_drop.track.droppable import droppable_queries
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
 from streamshed.planning.window_drop.track.window_drops import WindowDrops
-from streamshed.sharing.network_work import stream_work
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
 from streamshed.spark.common.internal_names import NOW, OPEN, OPENED, RETAINED_SLOT, UNREADABLE

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import folder
 from streamshed.sharing.gating import Gating
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
 from streamshed.spark.common.internal_names import NOW, OPEN, OPENED

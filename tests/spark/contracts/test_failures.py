@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from streamshed.errors import InvalidExpressionError, SourceUnavailableError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark import answers
 from streamshed.spark.common.failures import explained
 from streamshed.spark.source.source_frame import folder_frame

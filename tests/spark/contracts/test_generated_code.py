@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.cluster.session import settings_for_queries
 from streamshed.spark.common.internal_names import BY_LEVEL, PASSES, PLAN, SAMPLING_RATE

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.loop.micro_batch_planner import MicroBatchPlanner
 from tests.spark.files import timed_values, write_parquet
 from tests.spark.harness import wait_until

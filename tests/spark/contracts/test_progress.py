@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 
 from streamshed.errors import SourceMismatchError
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.sources import FolderSource, folder, rate
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import FolderSource, folder, rate
 from streamshed.spark.checkpoint.source_places import SourcePlaces, source_places
 from streamshed.spark.common.set_apart import UNREADABLE_CLASS
 from streamshed.spark.source.carrier import carrier_frame

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.checkpoint import source_logs as logs
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage

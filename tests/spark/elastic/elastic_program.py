@@ -24,7 +24,7 @@ from streamshed.cli.main import cli
 from streamshed.errors import ClusterUnavailableError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark import local_session, parquet_sink
 from streamshed.spark.cluster import domain_scaling
 from streamshed.spark.cluster.executor_watch import await_executor

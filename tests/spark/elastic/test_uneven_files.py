@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.cluster.input_cut import FILE_PARTS, OPEN_COST
 from streamshed.spark.cluster.stage_watch import FinishedStage, finished_stages
 from streamshed.spark.starting import start

@@ -10,7 +10,7 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation, relation
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from tests.spark.exactness.specification import (
     AggregateSpec,
     FilterStep,

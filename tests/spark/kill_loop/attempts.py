@@ -50,6 +50,7 @@ class Attempts:
         chance: Says when they are killed.
         phases: How often they were killed where.
         repeated: The micro-batches that children were killed in, which others ran again.
+        count: How many were killed.
     """
 
     places: Places
@@ -57,7 +58,7 @@ class Attempts:
     chance: np.random.Generator
     phases: Counter[Phase] = field(default_factory=Counter)
     repeated: set[int] = field(default_factory=set)
-    _count: int = 0
+    count: int = 0
     _latest_seconds: float = LATEST_SECONDS
 
     def kill_one(self) -> tuple[float, Phase]:
@@ -70,9 +71,9 @@ class Attempts:
         self._read()
         factor = LATER if self.ledgers[0].last_done() == done_before else EARLIER
         self._latest_seconds = max(LATEST_SECONDS, self._latest_seconds * factor)
-        phase = self._phase(done_before, has_started=self.places.started(self._count).exists())
+        phase = self._phase(done_before, has_started=self.places.started(self.count).exists())
         self.phases[phase] += 1
-        self._count += 1
+        self.count += 1
         return seconds, phase
 
     def drain(self, end_feed: Callable[[], None]) -> None:
@@ -92,7 +93,7 @@ class Attempts:
     @contextmanager
     def _child(self) -> Iterator[subprocess.Popen[bytes]]:
         """Start a child; in the end it is killed, with all its processes."""
-        command = [sys.executable, "-m", "tests.spark.kill_loop.program", str(self.places.path), str(self._count)]
+        command = [sys.executable, "-m", "tests.spark.kill_loop.program", str(self.places.path), str(self.count)]
         with self.places.log.open("a") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         try:

@@ -4,7 +4,8 @@
     .venv/bin/python scripts/kill_loop.py --kills 5 --seed 3    five, at other moments
 
 Standard output has a line for each kill, then the figures and each violation, and as its last line all of it as JSON.
-The exit code is 1 where something was lost, doubled or changed, and 2 where too little was shed for that to say much.
+SIGTERM, or Ctrl-C, ends the kills early; those that were are judged. The exit code is 1 where something was lost,
+doubled or changed, and 2 where too little was shed for that to say much.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -42,16 +45,17 @@ def killed(path: Path, kills: int, seed: int, *, until_calm: bool) -> Verdict:
     feed = Feed(places.input, seed)
     feed.start()
     try:
-        for number in range(kills):
-            seconds, phase = attempts.kill_one()
-            done = ledgers[CLOCKS[0]].last_done()
-            _say(f"kill {number + 1} of {kills}: after {seconds:.1f} s, {phase}; micro-batch {done} is done")
+        with suppress(KeyboardInterrupt):
+            while attempts.count < kills:
+                seconds, phase = attempts.kill_one()
+                done = ledgers[CLOCKS[0]].last_done()
+                _say(f"kill {attempts.count} of {kills}: after {seconds:.1f} s, {phase}; micro-batch {done} is done")
         attempts.drain(lambda: feed.end(in_calm=until_calm))
     finally:
         feed.end(in_calm=False)
     judged = verdict(Outcome.of(places, ledgers))
     figures = {
-        "kills": kills,
+        "kills": attempts.count,
         "seed": seed,
         "phases": {str(phase): count for phase, count in sorted(attempts.phases.items())},
         "micro_batches_run_again": len(attempts.repeated),
@@ -68,6 +72,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the rows and the moments (1)")
     parser.add_argument("--folder", type=Path, help="a new folder for all files; else one that goes if all is well")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     path = Path(tempfile.mkdtemp(prefix="kill_loop_")) if arguments.folder is None else arguments.folder.absolute()
     _say(f"files are in {path}")
     judged = killed(path, arguments.kills, arguments.seed, until_calm=True)

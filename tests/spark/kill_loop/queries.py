@@ -15,8 +15,8 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.operators import Apply
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.source.sources import folder
 from streamshed.statistics.guess import guessed_statistics
 from tests.spark.kill_loop.feed import SCHEMAS
 from tests.spark.trunks.sample import CONFIDENCE

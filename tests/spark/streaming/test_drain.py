@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from tests.spark.files import write_lines
 from tests.spark.harness import PATIENCE_SECONDS, QUICK, Collected
 

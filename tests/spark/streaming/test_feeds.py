@@ -19,9 +19,9 @@ from streamshed.control.needs import NetworkNeeds, StreamNeeds
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
 from streamshed.network.run.feed import Feed
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.source.sources import folder
 from streamshed.spark.loop.needs_files import NeedsFile, read_needs
 from streamshed.spark.run import Run
 from tests.spark.event_times import EPOCH_MICROSECONDS, at, seconds_of

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from tests.spark.event_times import EPOCH_MICROSECONDS, at
 from tests.spark.files import write_parquet
 from tests.spark.harness import Collected, finish, wait_for_micro_batch, wait_until

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.source.sources import folder
 from streamshed.page.known_run import KnownRunReader
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.storage import Storage

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.loop import sql_trials
 from streamshed.statistics.learned import CALL_SECONDS, MOST_SECONDS_PER_GROUP

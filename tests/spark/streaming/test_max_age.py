@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.run import Run
 from tests.spark.event_times import EPOCH_MICROSECONDS, at
 from tests.spark.files import write_parquet

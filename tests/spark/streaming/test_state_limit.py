@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.spark.cluster.input_cut import FILE_PARTS, OPEN_COST, InputCut
 from streamshed.spark.cluster.stage_watch import finished_stages

@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.delta_source import delta
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.relation import relation
+from streamshed.network.source.delta_source import delta
 from streamshed.spark.common.connector import DELTA
 from streamshed.spark.sinks.sinks import ParquetSink, parquet_sink
 from tests.iceberg_lake import IcebergLake

@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from streamshed.network.model.delta_source import delta
-from streamshed.network.model.iceberg_source import iceberg
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation, relation
 from streamshed.network.model.rows import Rows
+from streamshed.network.source.delta_source import delta
+from streamshed.network.source.iceberg_source import iceberg
 from tests.iceberg_lake import IcebergLake
 
 LABELS: tuple[Mapping[int | None, str], ...] = ({0: "north", 1: "east", None: "nowhere"}, {1: "west", 2: "south"})

@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.spark.checkpoint.checkpoint_reader import last_committed
 from streamshed.spark.checkpoint.checkpoint_reader import query_id as id_in_checkpoint
 from streamshed.spark.checkpoint.storage import Storage

@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import FileFormat, folder
+from streamshed.network.source.sources import FileFormat, folder
 from tests.spark.files import appear
 
 STEP = "step"

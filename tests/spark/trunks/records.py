@@ -15,7 +15,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.terms.parsing import parse_json
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.source.source_frame import folder_frame
-from streamshed.spark.windows.compiled import compile_stream
+from streamshed.spark.windows.compiled_stream import compile_stream
 from tests.spark.event_times import instants
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.outcome import Outcome

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from streamshed.cli.profiled_document import in_several_micro_batches
 from streamshed.network.document.document import NetworkDocument, parse_network
-from streamshed.network.model.sources import FolderSource
-from streamshed.traces.pieces import PIECES, recorded_files
+from streamshed.network.source.sources import FolderSource
+from streamshed.traces.file_pieces import PIECES, recorded_files
 
 DOCUMENT = """
 streamshed: 1

@@ -4,15 +4,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streamshed.cli import feeding
-from streamshed.cli.feeding import feed_with_progress
-from streamshed.cli.staging import StagingJob, expected_seconds, stage_for_now, stage_with_progress
+from streamshed.cli import staging
+from streamshed.cli.staging import StagingJob, expected_seconds, feed_with_progress, stage_for_now, stage_with_progress
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import SinkUnavailableError
 from streamshed.traces.folders import staging_folder_of
 from streamshed.traces.load_profile import parse_load_profile
-from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.stage import StagingOptions
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import trace_of
 from tests.unit.cli.command_line import streamshed
 
@@ -73,7 +72,7 @@ def test_a_feed_that_fails_leaves_nothing_staged(tmp_path: Path, trace: Path, mo
     def fail(*_arguments: object, **_options: object) -> None:
         raise SinkUnavailableError("the disk is full")
 
-    monkeypatch.setattr(feeding, "feed_with_progress", fail)
+    monkeypatch.setattr(staging, "feed_with_progress", fail)
     assert streamshed("replay", trace, "--to", tmp_path / "in", *FAST).code == ExitCode.REFUSED
     assert not staging_folder_of(tmp_path / "in").exists()
 

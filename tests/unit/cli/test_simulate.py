@@ -44,6 +44,15 @@ def test_a_machine_reads_all_of_it() -> None:
     assert {len(column) for column in found["course"].values()} == {96}
 
 
+@pytest.mark.parametrize("option", [("--skew", "1"), ("--divisible",)])
+def test_what_only_changes_tasks_needs_their_number(option: tuple[str, ...]) -> None:
+    refused = streamshed("simulate", EXAMPLE, *SHORT, *option)
+    assert refused.code == ExitCode.REFUSED
+    assert "give --partitions" in refused.errors
+    allowed = streamshed("simulate", EXAMPLE, *SHORT, *option, "--partitions", 8)
+    assert allowed.code == ExitCode.DONE
+
+
 def test_equal_seeds_give_equal_runs() -> None:
     def run(seed: int) -> str:
         return streamshed("simulate", EXAMPLE, *SHORT, "--seed", seed, "--failures", 300, "--json").output

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamshed.columnar.json_layouts import JsonLayouts
+from streamshed.columnar.texts.json_layouts import JsonLayouts
 
 SCHEMA = pa.schema([("host", pa.string()), ("size", pa.int64()), ("share", pa.float64()), ("on", pa.bool_())])
 

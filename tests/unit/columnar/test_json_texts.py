@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamshed.columnar.json_texts import JsonTexts, ParsedTexts
+from streamshed.columnar.texts.json_texts import JsonTexts, ParsedTexts
 from streamshed.columnar.untranslatable import Untranslatable
 
 FLOATS = pa.schema([("f", pa.float32())])

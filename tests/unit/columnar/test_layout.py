@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamshed.columnar.layout import Layout
-from streamshed.columnar.letters import MARGIN, Letters, letters_of
+from streamshed.columnar.texts.layout import Layout
+from streamshed.columnar.texts.letters import MARGIN, Letters, letters_of
 
 
 def letters(*texts: bytes) -> Letters:

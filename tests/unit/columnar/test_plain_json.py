@@ -1,8 +1,8 @@
 import pyarrow as pa
 import pytest
 
-from streamshed.columnar.json_texts import JsonTexts
-from streamshed.columnar.plain_json import are_plain
+from streamshed.columnar.texts.json_texts import JsonTexts
+from streamshed.columnar.texts.plain_json import are_plain
 
 SCHEMA = pa.schema([("a", pa.float64()), ("at", pa.timestamp("us", "UTC"))])
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamshed.columnar.letters import Letters, Stretches, letters_of
-from streamshed.columnar.plain_numbers import are_literal, are_numbers, integers
+from streamshed.columnar.texts.letters import Letters, Stretches, letters_of
+from streamshed.columnar.texts.plain_numbers import are_literal, are_numbers, integers
 
 NUMBER = re.compile(rb"(-?)((?:0|[1-9][0-9]*)(\.[0-9]+)?)")
 

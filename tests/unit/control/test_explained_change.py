@@ -8,7 +8,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.statistics.guess import guessed_statistics
 from tests.oracles.explaining import explain
 

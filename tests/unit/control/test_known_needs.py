@@ -3,8 +3,8 @@ import pytest
 from streamshed.control.known_needs import KnownNeeds, Published, known_needs, unneeded_by_definition
 from streamshed.control.needs import InvalidNeedsError, NetworkNeeds, StreamNeeds
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.sources import rate
 from streamshed.network.run.feed import Feed
+from streamshed.network.source.sources import rate
 
 NOW = 110.0
 

@@ -10,8 +10,8 @@ from streamshed.control.own_needs import own_needs
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.source.sources import rate
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
 from tests.unit.control.examples import outcome, upcoming
@@ -110,7 +110,7 @@ def test_what_is_asked_of_it_is_passed_on() -> None:
 def test_sides_of_joins_are_not_told_of() -> None:
     other = stream("tocks", rate(1), time="timestamp")
     pairs = TICKS.join(other, on="value", within="1 second", name="pairs", prefixes=("a_", "b_"))
-    queries = network(pairs.window("1 second").agg(n="count(*)").query("n"), joins=True)
+    queries = network(pairs.window("1 second").agg(n="count(*)").query("n"))
     assert needs_of(queries, 0).streams == {}
 
 

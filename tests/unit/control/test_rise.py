@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from streamshed.control.rise import TRUSTED_SHARE, limited
 from streamshed.planning.plan.plan import SheddingPlan
 from streamshed.planning.plan.work_shares import plan_work_shares
-from streamshed.planning.tree.quantization import code_of, sampling_rate_of
-from streamshed.planning.tree.work_codes import work_share
+from streamshed.planning.tree.quantization import code_of, sampling_rate_of, work_share
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from tests.unit.control.examples import BUDGET, outcome, statistics

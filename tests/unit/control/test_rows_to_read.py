@@ -15,7 +15,7 @@ from streamshed.control.settings import ControlSettings
 from streamshed.control.state import ControlState
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import Backlog, EventTimes
 from streamshed.statistics.micro_batch import MicroBatchOutcome

@@ -7,7 +7,7 @@ from streamshed.control.settings import ControlSettings
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 
 
 @pytest.mark.parametrize(

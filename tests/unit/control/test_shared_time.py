@@ -9,8 +9,8 @@ from streamshed.control.settings import ControlSettings
 from streamshed.elasticity.workers import Workers
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import rate
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.source.sources import rate
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.25])

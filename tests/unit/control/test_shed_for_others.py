@@ -12,8 +12,8 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.source.sources import rate
 from streamshed.planning.plan.policies import POLICIES
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes

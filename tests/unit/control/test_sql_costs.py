@@ -7,7 +7,7 @@ from streamshed.control.settings import ControlSettings
 from streamshed.dashboard.explained import explained
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.planning.load.network_load import network_load
 from streamshed.statistics.guess import CHEAP_SECONDS, SLICE_SECONDS, guessed_statistics
 from streamshed.statistics.learned import LearnedStatistics, learned_from_document

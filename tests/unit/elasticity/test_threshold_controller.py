@@ -2,7 +2,7 @@
 
 import pytest
 
-from streamshed.elasticity.decision import ScalingDecision
+from streamshed.elasticity.scaling_decision import ScalingDecision
 from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.threshold_controller import ThresholdController
 from streamshed.elasticity.utilization import Utilization

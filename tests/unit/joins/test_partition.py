@@ -10,7 +10,7 @@ from streamshed.joins.model.conditions import Equality, InnerProduct, Overlap, P
 from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.joins.windows.store import MemoryStore
 
 WINDOWS = JoinWindows(20, 20, 5)

@@ -13,8 +13,8 @@ from streamshed.answering.table.answer_schema import arrow_schema
 from streamshed.answering.table.leading_answers import leading_answers
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
 from streamshed.network.run.settings import Settings
+from streamshed.network.source.sources import rate
 from streamshed.spark.checkpoint.answer_files import ANSWERS_FOLDER, AnswerFiles
 from streamshed.spark.checkpoint.description import describe
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage

@@ -17,8 +17,8 @@ import pytest
 from streamshed.cli.ctl.request_box import Reply, RequestBox
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.document.document import network_to_document, parse_network
+from streamshed.page.access import CHANGE_HEADER, cookie_name
 from streamshed.page.changes import Changes, edited
-from streamshed.page.guard import CHANGE_HEADER, cookie_name
 from streamshed.page.serving import PageServer
 from tests.unit.page.recorded import Recorded
 

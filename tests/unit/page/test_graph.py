@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.page.serving import PageServer
 from tests.unit.page.recorded import Recorded
 

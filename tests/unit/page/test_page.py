@@ -23,8 +23,8 @@ from playwright.sync_api import Browser
 from streamshed.dashboard.metrics_server import MetricsServer, PrometheusMetrics
 from streamshed.errors import PortInUseError
 from streamshed.network.run.settings import Settings
-from streamshed.page.guard import cookie_name
-from streamshed.page.picture import take_picture
+from streamshed.page.access import cookie_name
+from streamshed.page.screenshot import take_picture
 from streamshed.page.serving import PageServer
 from streamshed.spark.checkpoint.description import describe
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage

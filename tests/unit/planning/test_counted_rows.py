@@ -9,8 +9,8 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import rate
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.source.sources import rate
 from streamshed.planning.load.network_load import network_load
 from streamshed.planning.plan.coming_work import coming_work
 from streamshed.planning.plan.policies import policy_named

@@ -11,7 +11,7 @@ from streamshed.errors import InvalidStatisticsError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.join_condition import overlap
 from streamshed.network.words.wording import count_text
 from streamshed.planning.load.join_outlook import join_outlooks

@@ -9,7 +9,7 @@ import pytest
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.network.terms.goal import ErrorGoal
 from streamshed.planning.plan.replanning import RatePlanner
 from streamshed.planning.rates.hoeffding import hoeffding_rates

@@ -6,10 +6,10 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.network.terms.aggregate import user_aggregate
-from streamshed.sharing.network_work import StreamWork, stream_work
 from streamshed.sharing.probes import is_probe
+from streamshed.sharing.stream_work import StreamWork, stream_work
 
 TICKS = stream("ticks", rate(10), time="timestamp")
 LAST = user_aggregate("stocks:Last", columns=["value"], returns="double")

@@ -6,11 +6,11 @@ import pandas as pd
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.planning.tree.quantization import SMALLEST
 from streamshed.sharing.counted_rows import Role, role_of, value_slot
 from streamshed.sharing.gating import NEVER, Gates, gates
-from streamshed.sharing.network_work import StreamWork, stream_work
+from streamshed.sharing.stream_work import StreamWork, stream_work
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.spark.plan.share_codes import share_codes
 

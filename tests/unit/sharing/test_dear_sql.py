@@ -2,9 +2,9 @@
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.sharing.dear_sql import DearSql, dear_sql
-from streamshed.sharing.network_work import stream_work
+from streamshed.sharing.stream_work import stream_work
 
 TICKS = stream("ticks", rate(10), time="timestamp")
 FOLD = "aggregate(sequence(1, 1000), 0L, (s, x) -> s + x) > value"

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.sharing.gating import LEVELS, STEP, Gating, gates
 from streamshed.sharing.instructions import Call, Define
-from streamshed.sharing.network_work import StreamWork, stream_work
+from streamshed.sharing.stream_work import StreamWork, stream_work
 from tests.oracles.intakes import intake_count
 
 CODES = st.integers(0, 255)

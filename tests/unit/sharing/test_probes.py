@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.sharing.counted_rows import Role, role_of
-from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.probes import PROBED, is_probe, probes
+from streamshed.sharing.stream_work import stream_work
 
 TICKS = stream("ticks", rate(100), time="timestamp")
 FIRST = TICKS.filter("value > 3")

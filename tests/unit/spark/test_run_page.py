@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from streamshed.errors import RunEndedError
-from streamshed.page.guard import CHANGE_HEADER, cookie_name
+from streamshed.page.access import CHANGE_HEADER, cookie_name
 from streamshed.page.serving import PageServer
 from streamshed.spark.run import Run
 from streamshed.spark.supervision import Supervision

@@ -7,8 +7,8 @@ import pytest
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
 from streamshed.network.run.setting import settings_of
+from streamshed.network.source.sources import rate
 from streamshed.spark.start_settings import StartSettings
 from streamshed.spark.starting import start
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -21,20 +21,10 @@ OWN_FAULT = RuntimeError("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012")
 
 
 @dataclass
-class Query:
-    """A query in memory, which has failed or runs."""
-
-    error: Exception | None = None
-
-    def exception(self) -> Exception | None:
-        return self.error
-
-
-@dataclass
 class Domain:
     """A time domain in memory."""
 
-    query: Query = field(default_factory=Query)
+    failure: Exception | None = None
     latest: int = 7
 
     @property
@@ -64,7 +54,7 @@ class Starter:
         return self.running.domains[0]
 
     def fail(self, error: Exception) -> None:
-        self.domain.query.error = error
+        self.domain.failure = error
 
 
 def supervised(starter: Starter, patience_seconds: float = 600.0) -> Supervision:

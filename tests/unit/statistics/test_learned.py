@@ -7,7 +7,7 @@ import pytest
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.planning.load.network_load import network_load
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.learned import (

@@ -4,8 +4,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from streamshed.traces.load_profile import constant_load
-from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.stage import stage
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import TIME_TYPE, Trace, trace_of
 
 START = 1_100_000_000_000_000

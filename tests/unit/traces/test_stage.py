@@ -9,9 +9,9 @@ from streamshed.errors import SinkUnavailableError
 from streamshed.traces.errors import InvalidReplayError
 from streamshed.traces.kafka_shape import KafkaShape
 from streamshed.traces.load_profile import parse_load_profile
-from streamshed.traces.manifest import MANIFEST_NAME, StagedFeed, load_manifest
 from streamshed.traces.repeat import Pacing
 from streamshed.traces.stage import StagingOptions, StagingProgress, discard, stage
+from streamshed.traces.staged_feed import MANIFEST_NAME, StagedFeed, load_manifest
 from tests.oracles.kafka_schema import KAFKA_SCHEMA
 from tests.unit.traces.small_trace import START, small_trace
 

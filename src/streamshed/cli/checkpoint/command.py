@@ -16,24 +16,21 @@ if TYPE_CHECKING:
 _CHECKPOINT = click.argument("checkpoint")
 
 
-@click.group(short_help="Say what a checkpoint holds, check it, and repartition it.")
+@click.group(short_help="Show, verify or repartition a checkpoint.")
 def checkpoint() -> None:
-    """Say what a checkpoint holds, whether it is whole, and give its state another number of partitions.
-
-    CHECKPOINT is the folder that the run was given, or its URI.
-    """
+    """Show, verify or repartition a checkpoint. CHECKPOINT is the folder or URI that the run was given."""
 
 
 @checkpoint.command()
 @_CHECKPOINT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: `checkpoint` and `clocks`.")
 def show(*, checkpoint: str, as_json: bool) -> None:
-    """Say what CHECKPOINT holds. Nothing is changed, and neither Spark nor Java is started.
+    """Show what CHECKPOINT holds. It changes nothing and needs neither Spark nor Java.
 
-    It says for each clock its streams, the releases that wrote it, the micro-batches that were begun and finished, the
-    watermark, state by stage, and number and size of all files by kind.
+    For each clock: streams, releases that wrote it, micro-batches begun and finished, watermark, state by stage, number
+    and size of files by kind.
     """
-    from streamshed.cli.checkpoint.wording import contents_lines
+    from streamshed.cli.checkpoint.contents_lines import contents_lines
     from streamshed.spark.inspection.contents import clocks_of, contents_of
 
     folder = _reached(checkpoint)
@@ -56,12 +53,11 @@ def show(*, checkpoint: str, as_json: bool) -> None:
     help="Print one JSON object: `checkpoint`, `whole`, `clocks` and `flaws` (each `place`, `says`, `is_harmless`).",
 )
 def verify(*, checkpoint: str, as_json: bool) -> ExitCode:
-    """Check that a run can go on from CHECKPOINT. Nothing is changed, and neither Spark nor Java is started.
+    """Check that a run can go on from CHECKPOINT. It changes nothing and needs neither Spark nor Java.
 
-    Files are compared with their checksums; the manifest, plans and journal are read; Spark's offsets and commits must
-    fit together; the state that the next micro-batch reads must be there. What is wrong is a line each, with the file.
-    Exit code 0: whole, perhaps with harmless flaws; 1: damaged. Stop the run before: files that come and go look
-    damaged.
+    Stop the run before, because files that come and go look damaged. Checked are checksums, the manifest, plans,
+    journal, Spark's offsets and commits, and the state that the next micro-batch reads. Each flaw is a line with the
+    file. Exit code 0: whole, perhaps with harmless flaws; 1: damaged.
     """
     from streamshed.spark.inspection.checks import flaws
     from streamshed.spark.inspection.contents import clocks_of
@@ -87,13 +83,13 @@ def verify(*, checkpoint: str, as_json: bool) -> ExitCode:
 
 @checkpoint.command()
 @_CHECKPOINT
-@click.option("--partitions", type=click.IntRange(min=1), required=True, help="So many each stage is to have.")
+@click.option("--partitions", type=click.IntRange(min=1), required=True, help="New number per stage.")
 @click.option("--cores", type=click.IntRange(min=1), help="Threads of Spark.  [default: one per core]")
 @click.option("--memory", default="4g", show_default=True, help="Memory of Spark.")
 def repartition(*, checkpoint: str, partitions: int, cores: int | None, memory: str) -> None:
-    """Give the state in CHECKPOINT another number of partitions, so that a run goes on with it.
+    """Give the state in CHECKPOINT another number of partitions. The next run goes on with it.
 
-    Stop the run before. All that is open goes on. If the command is interrupted, repeat it.
+    Stop the run before. Open windows go on. If the command is interrupted, repeat it.
     """
     from streamshed.cli.spark_session import session
     from streamshed.spark import repartition as repartitioning

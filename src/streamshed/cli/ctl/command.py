@@ -17,9 +17,11 @@ _TIMEOUT = click.option(
     type=DURATION,
     default="1 minute",
     show_default=True,
-    help="How long the run may take to answer; then the request is withdrawn.",
+    help="How long to wait for the run. Then the request is withdrawn.",
 )
-_EXPLAIN = click.option("--explain", is_flag=True, help="Only say what it would cost, and whose answers would pay.")
+_EXPLAIN = click.option(
+    "--explain", is_flag=True, help="Only show what it would cost, and which answers would get worse."
+)
 
 
 def _asking(command: Callable[..., None]) -> Callable[..., None]:
@@ -27,11 +29,11 @@ def _asking(command: Callable[..., None]) -> Callable[..., None]:
     return _EXPLAIN(_TIMEOUT(command))
 
 
-@click.group(short_help="Look at the queries of a network that runs, and change them.")
+@click.group(short_help="Show and change the queries of a running network.")
 def ctl() -> None:
-    """Look at the queries of a `streamshed run`, and change them while it runs.
+    """Show and change the queries of a `streamshed run` while it runs.
 
-    CHECKPOINT is that of the run. Who may write there may change its queries.
+    CHECKPOINT is that of the run. Anyone who can write there can change its queries.
     """
 
 
@@ -39,7 +41,7 @@ def ctl() -> None:
 @_CHECKPOINT
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_queries(*, checkpoint: str, as_json: bool) -> None:
-    """List the queries that run, and their goals."""
+    """List the running queries and their goals."""
     from streamshed.network.document.edited_document import queries_in
 
     queries = dict(queries_in(_box(checkpoint).running()))
@@ -54,7 +56,7 @@ def list_queries(*, checkpoint: str, as_json: bool) -> None:
 @ctl.command()
 @_CHECKPOINT
 def export(*, checkpoint: str) -> None:
-    """Print the document that runs."""
+    """Print the running document."""
     click.echo(_box(checkpoint).running(), nl=False)
 
 
@@ -62,7 +64,7 @@ def export(*, checkpoint: str) -> None:
 @_CHECKPOINT
 @_TIMEOUT
 def explain(*, checkpoint: str, timeout: int) -> None:
-    """Say what the queries that run take at the load that they have, and what their answers are worth."""
+    """Show what the running queries cost at the present load, and how good their answers are."""
     _ask(checkpoint, lambda running: running, timeout, explain=True)
 
 
@@ -71,10 +73,10 @@ def explain(*, checkpoint: str, timeout: int) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @_asking
 def add(*, checkpoint: str, file: Path, timeout: int, explain: bool) -> None:
-    """Add the queries of FILE, with the operators and relations that they bring.
+    """Add the queries of FILE, with their operators and relations.
 
     FILE has the sections `queries`, `operators` and `relations` of a document, or SQL statements (`.sql`). Relative
-    paths in it begin at the folder of the document that runs.
+    paths begin at the folder of the running document.
     """
     from streamshed.network.document.document import Language, document_text, with_sql
     from streamshed.network.document.edited_document import with_fragment
@@ -89,7 +91,7 @@ def add(*, checkpoint: str, file: Path, timeout: int, explain: bool) -> None:
 @click.argument("query")
 @_asking
 def remove(*, checkpoint: str, query: str, timeout: int, explain: bool) -> None:
-    """Remove QUERY; its open windows are not answered."""
+    """Remove QUERY. Its open windows are not answered."""
     from streamshed.network.document.edited_document import without_query
 
     _ask(checkpoint, lambda running: without_query(running, query), timeout, explain=explain)
@@ -104,13 +106,13 @@ _GOALS = ("weight", "priority", "mode", "max_error", "max_gap", "gaps_by", "late
 @click.option("--weight", type=float, help="How much its error counts.")
 @click.option("--priority", type=int, help="Queries of higher priority are shed last.")
 @click.option("--mode", help="`approximate`, `exact` or `subset`.")
-@click.option("--max-error", help="Such as `2 %`; `none`: as little as the load allows.")
-@click.option("--max-gap", help="Windows, or a time such as `10 minutes`; `none`: one window.")
-@click.option("--gaps-by", help="`window` or `group`.")
-@click.option("--latency", help="From a row to its answer, such as `5 seconds`; `none`: that of the run.")
+@click.option("--max-error", help="Mode `approximate` only: such as `2 %`; `none`: no goal.")
+@click.option("--max-gap", help="Mode `subset` only: windows, or a time such as `10 minutes`; `none`: one window.")
+@click.option("--gaps-by", help="Mode `subset` only: `window` or `group`.")
+@click.option("--latency", help="From a row to its answer, such as `5 seconds`; `none`: the run's.")
 @_asking
 def change(*, checkpoint: str, query: str, timeout: int, explain: bool, **goals: Any) -> None:
-    """Give QUERY other goals, as a document has them; its windows go on. What is not given stays as it is."""
+    """Give QUERY other goals. Its windows go on. Goals that are not given stay."""
     from streamshed.network.document.edited_document import with_goals
 
     given = {name: _goal(value) for name, value in goals.items() if value is not None}
@@ -124,7 +126,7 @@ def change(*, checkpoint: str, query: str, timeout: int, explain: bool, **goals:
 @click.argument("file", type=click.Path(path_type=Path))
 @_asking
 def apply(*, checkpoint: str, file: Path, timeout: int, explain: bool) -> None:
-    """Go on with the whole document FILE: its queries come, others go. What it says under `run` is not heeded."""
+    """Replace the running document by FILE: its queries come, others go. Its `run` is ignored."""
     from streamshed.network.document.document import document_in_yaml
 
     text = document_in_yaml(file)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamshed.cli.demo.comparison import CollectedAnswers
+from streamshed.cli.demo.exact_answers import CollectedAnswers
 from streamshed.cli.demo.load import BURST_FACTOR, DemoLoad
 from streamshed.cli.demo.patience import patience, waiting_until
 from streamshed.cli.terminal.consoles import message_console
@@ -19,7 +19,7 @@ from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.words.wording import count_text
 from streamshed.statistics.network_statistics import NetworkStatistics
 from streamshed.traces.aligned_start import aligned_start
-from streamshed.traces.feed import Feeder
+from streamshed.traces.feeder import Feeder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from streamshed.dashboard.run_history import RunHistory
     from streamshed.network.model.network import QueryNetwork
     from streamshed.spark.run import Run
-    from streamshed.traces.manifest import StagedFeed
+    from streamshed.traces.staged_feed import StagedFeed
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

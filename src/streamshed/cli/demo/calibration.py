@@ -13,8 +13,8 @@ from streamshed.cli.terminal.failure import RunFailedError, failure_text
 if TYPE_CHECKING:
     import pandas as pd
 
-    from streamshed.cli.terminal.progress import ShowProgress
-    from streamshed.traces.manifest import StagedFeed
+    from streamshed.cli.terminal.progress_bar import ShowProgress
+    from streamshed.traces.staged_feed import StagedFeed
 
 _SECONDS_BETWEEN_LOOKS = 0.1
 _FEWEST_SAMPLES, _PATIENCE = 3, 2

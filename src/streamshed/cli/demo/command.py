@@ -22,8 +22,8 @@ from streamshed.cli.terminal.exit_code import ExitCode
 def demo(*, out: Path, seed: int, cores: int, memory: str, as_json: bool) -> ExitCode:
     """Watch nine queries over generated packets survive a burst.
 
-    It measures what this machine sustains, runs at 1×, 5× and 1× load, and compares every answer with plain
-    Spark's. It takes at most four minutes on two cores; slower machines get a shorter load.
+    It measures what this machine sustains, runs at 1×, 5× and 1× load, and compares every answer with plain Spark's.
+    It takes at most four minutes on two cores; slower machines get a shorter load.
     """
     from streamshed.cli.demo.performance import DemoRequest, perform
 

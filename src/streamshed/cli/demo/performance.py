@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,26 +18,25 @@ from streamshed.cli.demo.answers import Pair, errors_by_query, paired
 from streamshed.cli.demo.burst import BurstRun, run_burst
 from streamshed.cli.demo.calibration import FilePlacer, calibrate
 from streamshed.cli.demo.capacity import Capacity
-from streamshed.cli.demo.comparison import CollectedAnswers, exact_values
 from streamshed.cli.demo.deadline import Deadline
+from streamshed.cli.demo.demo_packets import DemoPackets, make_packets, stage_calibration, stage_load
+from streamshed.cli.demo.exact_answers import CollectedAnswers, exact_values
 from streamshed.cli.demo.load import BURST_FACTOR, CALM_SHARE, DemoLoad, comparison_seconds, load_for
-from streamshed.cli.demo.packets import DemoPackets, make_packets, stage_calibration, stage_load
 from streamshed.cli.demo.patience import calibration_seconds
 from streamshed.cli.demo.result import BurstTimes, all_window_errors, answer_figures, micro_batch_figures
-from streamshed.cli.demo.scratch import scratch
 from streamshed.cli.demo.story import answer_table, headline, sentence
 from streamshed.cli.demo.workload import MEANINGS, demo_network
 from streamshed.cli.spark_session import session
 from streamshed.cli.terminal.consoles import message_console, result_console, waiting
 from streamshed.cli.terminal.exit_code import ExitCode
-from streamshed.cli.terminal.progress import progress_of
+from streamshed.cli.terminal.progress_bar import progress_of
 from streamshed.dashboard.network_picture import write_network_picture
 from streamshed.dashboard.picture import write_picture
 from streamshed.dashboard.timeline import Span, Timeline, timeline_of_journal
-from streamshed.errors import MissingExtraError
+from streamshed.errors import MissingExtraError, SinkUnavailableError
 from streamshed.network.words.policy_names import DEFAULT_POLICY
 from streamshed.network.words.wording import count_text, seconds_text
-from streamshed.page.picture import take_picture
+from streamshed.page.screenshot import take_picture
 from streamshed.page.serving import PageServer
 from streamshed.planning.explain.explanation import Explanation
 from streamshed.planning.explain.load_planner import explain_rates
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 
 _AIM_SECONDS = 215.0
 _CHECKPOINT = "checkpoint"
+_SCRATCH_PREFIX = ".streamshed-"
 _SHOWN_QUERY = "tcp"
 _GRACE_SECONDS = 45.0
 """For a machine that is slower than it was while it was calibrated; what does not fit then, either, is not begun."""
@@ -254,3 +257,27 @@ def placement_at_peak(run: BurstRun, load: DemoLoad, capacity: Capacity) -> Expl
         trigger_interval_seconds=load.trigger_seconds,
         kept_shares=dict(peak["kept_shares"]),
     )
+
+
+@contextmanager
+def scratch(out: Path) -> Iterator[Path]:
+    """Make a new folder on the file system of the results; at the end it is removed, and nothing else.
+
+    Args:
+        out: The folder of the results, created where it is missing.
+
+    Yields:
+        A new folder in it, hidden; two demos that share a folder of results have one each.
+
+    Raises:
+        SinkUnavailableError: Nothing can be written there.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=_SCRATCH_PREFIX, dir=out))
+    except OSError as error:
+        raise SinkUnavailableError(f"{out}: cannot be written: {error.strerror or error}") from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

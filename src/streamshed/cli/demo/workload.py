@@ -7,7 +7,7 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.parsing import parse_json
 
 KAFKA_COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp"

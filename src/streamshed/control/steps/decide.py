@@ -6,7 +6,7 @@ from streamshed.control.settings import ControlSettings
 from streamshed.control.shared_time import OwnTime
 from streamshed.control.state import ControlState
 from streamshed.control.steps.estimate import Request, estimated
-from streamshed.control.steps.predict import predicted
+from streamshed.control.steps.expect import expected
 from streamshed.control.steps.record import recorded
 from streamshed.control.steps.settle import settled_plan
 from streamshed.control.steps.spread import spread_over_queries
@@ -25,13 +25,13 @@ def decide(
     time: OwnTime,
     decided_at_seconds: float,
 ) -> tuple[ControlState, Decision]:
-    """Decide what the coming micro-batch sheds: estimate, predict, plan, settle, guard, spread, record."""
+    """Decide what the coming micro-batch sheds: estimate, expect, plan, settle, guard, spread, record."""
     request = Request(network, settings, state, upcoming, decided_at_seconds)
-    prediction = predicted(request, estimated(request), kept_work, time)
-    statistics, budget = prediction.statistics, prediction.budget
+    expectation = expected(request, estimated(request), kept_work, time)
+    statistics, budget = expectation.statistics, expectation.budget
     proposed = plan_work_shares(network, statistics, budget)
-    steady, hysteresis = settled_plan(request, prediction, proposed)
+    steady, hysteresis = settled_plan(request, expectation, proposed)
     allowed = guarded(network, steady, statistics=statistics, budget=budget)
-    spread = spread_over_queries(request, prediction, allowed.plan)
-    decision = recorded(request, prediction, proposed, allowed, spread)
+    spread = spread_over_queries(request, expectation, allowed.plan)
+    decision = recorded(request, expectation, proposed, allowed, spread)
     return state.with_decision(decision, hysteresis), decision

@@ -5,7 +5,7 @@ from dataclasses import replace
 from streamshed.control.decision import Decision
 from streamshed.control.guard import GuardedPlan
 from streamshed.control.steps.estimate import Request
-from streamshed.control.steps.predict import Prediction
+from streamshed.control.steps.expect import Expectation
 from streamshed.control.steps.spread import QuerySpread
 from streamshed.network.words.byte_size import rounded_byte_size
 from streamshed.planning.plan.plan import SheddingPlan
@@ -17,11 +17,11 @@ _NO_ROOM = "gaps of all queries cannot be kept within their max_gap"
 
 
 def recorded(
-    request: Request, prediction: Prediction, proposed: SheddingPlan, allowed: GuardedPlan, spread: QuerySpread
+    request: Request, expectation: Expectation, proposed: SheddingPlan, allowed: GuardedPlan, spread: QuerySpread
 ) -> Decision:
     """Return the decision with all that the journal says of it."""
     upcoming, settings, needs = request.upcoming, request.settings, request.upcoming.needs
-    statistics, budget, planned, applied = prediction.statistics, prediction.budget, spread.planned, spread.applied
+    statistics, budget, planned, applied = expectation.statistics, expectation.budget, spread.planned, spread.applied
     return Decision(
         micro_batch_id=upcoming.micro_batch_id,
         work_codes=spread.work_codes,
@@ -37,22 +37,22 @@ def recorded(
         row_shares=_row_shares(statistics, applied),
         fresh_shares=statistics.fresh_shares,
         kept_shares={} if applied.windows is None else applied.windows.kept_shares,
-        plan=_expected(allowed.plan, prediction, planned),
+        plan=_expected(allowed.plan, expectation, planned),
         reason=allowed.plan.reason,
-        explanation=_explanation(request, allowed, planned, prediction),
+        explanation=_explanation(request, allowed, planned, expectation),
         advisory=settings.advisory,
         clamps=allowed.clamps,
         offered_rows=statistics.offered_rows,
         sizes_known=upcoming.sizes_known,
         backlog_rows=upcoming.backlog_rows,
         budget_seconds=budget.seconds,
-        headroom=prediction.allotment.headroom * prediction.allotment.share,
+        headroom=expectation.allotment.headroom * expectation.allotment.share,
         demanded_seconds=statistics.seconds(spread.demanded_shares),
-        state_bytes=prediction.state_use.taken_bytes,
+        state_bytes=expectation.state_use.taken_bytes,
         correction=statistics.correction,
         speedup=upcoming.speedup,
-        useful_rates=prediction.useful.useful,
-        reach={query: share for query, share in prediction.work.reach.items() if query in needs.rows_per_second},
+        useful_rates=expectation.useful.useful,
+        reach={query: share for query, share in expectation.work.reach.items() if query in needs.rows_per_second},
         needs=needs,
         now_seconds=upcoming.now_seconds,
         decided_at_seconds=request.decided_at_seconds,
@@ -65,13 +65,13 @@ def _row_shares(statistics: Statistics, applied: QueryRates) -> dict[str, float]
     return {stream: share * fresh.get(stream, 1.0) for stream, share in applied.row_shares.items()}
 
 
-def _expected(plan: SheddingPlan, prediction: Prediction, planned: QueryRates) -> SheddingPlan:
+def _expected(plan: SheddingPlan, expectation: Expectation, planned: QueryRates) -> SheddingPlan:
     """The plan, with what the rates of queries are expected to take, which are quantized."""
-    seconds = prediction.statistics.seconds(planned.work_shares)
-    return replace(plan, expected_seconds=seconds, expected_utilization=prediction.budget.utilization(seconds))
+    seconds = expectation.statistics.seconds(planned.work_shares)
+    return replace(plan, expected_seconds=seconds, expected_utilization=expectation.budget.utilization(seconds))
 
 
-def _explanation(request: Request, allowed: GuardedPlan, planned: QueryRates, prediction: Prediction) -> str:
+def _explanation(request: Request, allowed: GuardedPlan, planned: QueryRates, expectation: Expectation) -> str:
     advisory = request.settings.advisory
     changes = "".join(f"; {clamp}" for clamp in allowed.clamps)
     goals = planned.missed_goals
@@ -81,14 +81,14 @@ def _explanation(request: Request, allowed: GuardedPlan, planned: QueryRates, pr
     if shut:
         cause = "state has to be kept within its limit" if makes_room else _NO_ROOM
         missed += f"; shut down, as {cause}: {', '.join(shut)}"
-    missed += _about_state(prediction.state_use, makes_room=makes_room)
+    missed += _about_state(expectation.state_use, makes_room=makes_room)
     missed += "".join(
         f"; of {stream} about {1 - share:.3g} of the rows are skipped, older than max_age"
-        for stream, share in prediction.statistics.fresh_shares.items()
+        for stream, share in expectation.statistics.fresh_shares.items()
     )
     missed += "".join(
         f"; of {query} no more than {share:.3g} of the rows are of use to those it feeds"
-        for query, share in prediction.useful.useful.items()
+        for query, share in expectation.useful.useful.items()
     )
     return f"{allowed.plan.explanation}{changes}{missed}" + ("; advisory, nothing is shed" if advisory else "")
 

@@ -8,7 +8,7 @@ from streamshed.control.hysteresis import Hysteresis, entered, settled
 from streamshed.control.rise import limited
 from streamshed.control.state import ControlState
 from streamshed.control.steps.estimate import Request
-from streamshed.control.steps.predict import Prediction
+from streamshed.control.steps.expect import Expectation
 from streamshed.planning.plan.plan import SheddingPlan
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
@@ -16,15 +16,15 @@ _LEAST_SECONDS = 1e-3
 """No micro-batch takes less."""
 
 
-def settled_plan(request: Request, prediction: Prediction, proposed: SheddingPlan) -> tuple[SheddingPlan, Hysteresis]:
+def settled_plan(request: Request, expectation: Expectation, proposed: SheddingPlan) -> tuple[SheddingPlan, Hysteresis]:
     """Return the plan that follows the last one without swinging, and whether shedding is on.
 
     Args:
         request: What is to be decided.
-        prediction: What the micro-batch brings.
+        expectation: What the micro-batch brings.
         proposed: The plan that would be best for it alone.
     """
-    state, statistics, budget = request.state, prediction.statistics, prediction.budget
+    state, statistics, budget = request.state, expectation.statistics, expectation.budget
     # Of rows that are only estimated there may be more: then headroom is no place to wait in.
     most_seconds = math.inf if request.upcoming.sizes_known else proposed.allowed_seconds
     hysteresis = state.hysteresis.updated(

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from streamshed.control.steps.estimate import Request
-from streamshed.control.steps.predict import Prediction
-from streamshed.control.steps.unneeded import unneeded_times
+from streamshed.control.steps.expect import Expectation, unneeded_times
 from streamshed.planning.plan.coming_work import ComingWork
 from streamshed.planning.plan.plan import SheddingPlan
 from streamshed.planning.plan.query_rates import QueryRates
@@ -34,21 +33,21 @@ class QuerySpread:
     drops: WindowDrops
 
 
-def spread_over_queries(request: Request, prediction: Prediction, plan: SheddingPlan) -> QuerySpread:
+def spread_over_queries(request: Request, expectation: Expectation, plan: SheddingPlan) -> QuerySpread:
     """Return what each query is answered from.
 
     Args:
         request: What is to be decided.
-        prediction: What the micro-batch brings.
+        expectation: What the micro-batch brings.
         plan: How much of the work of each stream may be done.
     """
     settings, policy, work_codes = request.settings, request.settings.shedding_policy, plan.work_codes
-    planned = applied = policy.query_rates(prediction.useful, work_codes, plan.exact_work_shares)
+    planned = applied = policy.query_rates(expectation.useful, work_codes, plan.exact_work_shares)
     # In advisory mode everything is done, whether or not anybody has a use for it.
-    demanded_shares = {} if settings.advisory else policy.demanded_shares(prediction.useful, planned)
+    demanded_shares = {} if settings.advisory else policy.demanded_shares(expectation.useful, planned)
     if settings.advisory:
         work_codes = dict.fromkeys(work_codes, WHOLE)
-        applied = policy.query_rates(_nothing_made_room_for(prediction.work), work_codes)
+        applied = policy.query_rates(_nothing_made_room_for(expectation.work), work_codes)
     drops = _drops(request, applied)
     return QuerySpread(planned, applied, work_codes, demanded_shares, drops)
 

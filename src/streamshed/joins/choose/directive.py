@@ -8,10 +8,10 @@ from typing import Any
 
 from streamshed.joins.choose.basic_window_size import merged_work, of_multiple, spread_over
 from streamshed.joins.choose.expected_comparisons import ExpectedComparisons
-from streamshed.joins.choose.policies import join_policy_named, plan_within
+from streamshed.joins.choose.join_policies import join_policy_named, plan_within
 from streamshed.joins.choose.selection import CellWork, Prices
+from streamshed.joins.windows.join_plan import JoinPlan, MemoryLimit
 from streamshed.joins.windows.memory_shares import MemoryShares
-from streamshed.joins.windows.plan import JoinPlan, MemoryLimit
 from streamshed.joins.windows.yields import Yields
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from streamshed.joins.choose.basic_window_size import chosen_windows, merged_work, of_multiple
 from streamshed.joins.choose.directive import JoinDirective
 from streamshed.joins.choose.expected_comparisons import ExpectedComparisons
-from streamshed.joins.choose.policies import SAMPLING
+from streamshed.joins.choose.join_policies import SAMPLING
 from streamshed.joins.choose.selection import CellWork, Prices
 from streamshed.joins.learn.learned_prices import HALF_LIFE_MICRO_BATCHES, LearnedPrices, TimeBudget
 from streamshed.joins.learn.partition_report import PartitionReport

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streamshed.joins.choose.policies import SAMPLING
+from streamshed.joins.choose.join_policies import SAMPLING
 from streamshed.joins.choose.selection import Prices
 from streamshed.joins.match.fragments import WHOLE, Fragments
 from streamshed.joins.model.arrays import Floats

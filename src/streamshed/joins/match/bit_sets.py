@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from streamshed.joins.match.chunks import chunks
-from streamshed.joins.match.kernel import Pairs, concatenated
+from streamshed.joins.match.kernel import Pairs, chunks, concatenated
 from streamshed.joins.model.arrays import Ints
 from streamshed.joins.model.join_windows import LagInterval
-from streamshed.joins.model.rows import SideRows
+from streamshed.joins.model.side_rows import SideRows
 
 _TILE = 1 << 18
 """Pairs that are compared at a time: what fits into the cache of a core."""

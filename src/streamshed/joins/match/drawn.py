@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamshed.joins.model.arrays import Booleans, Floats, Ints, one_chunk
-from streamshed.joins.model.rows import SideRows
+from streamshed.joins.model.side_rows import SideRows
 from streamshed.network.terms.join_shedding import COHORTS
 
 DRAWN = "__drawn"

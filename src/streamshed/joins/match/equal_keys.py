@@ -14,7 +14,7 @@ from streamshed.joins.match.key_codes import is_injective, same_keys
 from streamshed.joins.model.arrays import Booleans, Ints, one_chunk
 from streamshed.joins.model.conditions import Equality
 from streamshed.joins.model.join_windows import LagInterval
-from streamshed.joins.model.rows import SideRows
+from streamshed.joins.model.side_rows import SideRows
 
 _DENSE = 0.25
 """Share of the pairs with equal keys that are of right lag from which all of them are looked at."""

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from streamshed.joins.match.bit_sets import known_items, places_in
-from streamshed.joins.match.chunks import chunks
-from streamshed.joins.match.kernel import Pairs, concatenated
+from streamshed.joins.match.kernel import Pairs, chunks, concatenated
 from streamshed.joins.model.arrays import Floats, Ints
 from streamshed.joins.model.join_windows import LagInterval
-from streamshed.joins.model.rows import SideRows
+from streamshed.joins.model.side_rows import SideRows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from streamshed.errors import InvalidNetworkError
 from streamshed.joins.match.key_codes import key_codes
 from streamshed.joins.model.arrays import Floats, Ints
-from streamshed.joins.model.rows import ITEMS, WEIGHTS
+from streamshed.joins.model.side_rows import ITEMS, WEIGHTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from streamshed.joins.match.predicate_pairs import pairs_by_predicate
 from streamshed.joins.model.arrays import Booleans
 from streamshed.joins.model.conditions import Condition, Equality, InnerProduct, Overlap, Predicate
 from streamshed.joins.model.join_windows import LagInterval
-from streamshed.joins.model.rows import SideRows
+from streamshed.joins.model.side_rows import SideRows
 
 Clock = Callable[[], float]
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from streamshed.joins.match.kernel import Pairs, concatenated, expanded, reach
 from streamshed.joins.model.conditions import PairPredicate
 from streamshed.joins.model.join_windows import LagInterval
-from streamshed.joins.model.rows import SideRows
+from streamshed.joins.model.side_rows import SideRows
 
 _MOST_PAIRS = 1 << 19
 """Pairs that the function is given at a time."""

@@ -14,8 +14,8 @@ from streamshed.joins.match.item_sets import item_columns
 from streamshed.joins.match.key_codes import key_codes
 from streamshed.joins.model.arrays import Booleans, one_chunk
 from streamshed.joins.model.conditions import Condition, Equality, InnerProduct, Overlap, Predicate
-from streamshed.joins.model.rows import CODE, ITEMS, TIME, SideRows
 from streamshed.joins.model.side import Side
+from streamshed.joins.model.side_rows import CODE, ITEMS, TIME, SideRows
 from streamshed.joins.model.specification import JoinSpecification
 
 

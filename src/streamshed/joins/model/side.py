@@ -1,6 +1,7 @@
-"""The two sides of a join."""
+"""The two sides of a join, and a side of a join among several."""
 
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class Side(IntEnum):
@@ -18,3 +19,15 @@ class Side(IntEnum):
             'RIGHT'
         """
         return Side(3 - self)
+
+
+class SideOf(NamedTuple):
+    """A side of a join.
+
+    Attributes:
+        joined: The name of the joined stream.
+        side: Which.
+    """
+
+    joined: str
+    side: Side

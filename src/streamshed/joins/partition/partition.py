@@ -16,8 +16,8 @@ from streamshed.joins.match.matching import Clock, kernel_of
 from streamshed.joins.match.prepare import Prepared, prepared
 from streamshed.joins.model.arrays import Floats
 from streamshed.joins.model.comparable import check_comparable
-from streamshed.joins.model.rows import SideRows
 from streamshed.joins.model.side import Side
+from streamshed.joins.model.side_rows import SideRows
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.join_result import (
     ForgottenCounts,
@@ -30,7 +30,7 @@ from streamshed.joins.partition.join_result import (
 from streamshed.joins.partition.probe import Probe
 from streamshed.joins.windows.directory import Directory
 from streamshed.joins.windows.forgotten import missing_times
-from streamshed.joins.windows.plan import EVERYTHING, JoinPlan
+from streamshed.joins.windows.join_plan import EVERYTHING, JoinPlan
 from streamshed.joins.windows.release import released
 from streamshed.joins.windows.store import BasicWindowStore
 from streamshed.joins.windows.window_state import WindowState

@@ -15,11 +15,11 @@ from streamshed.joins.match.drawn import mean_weight, passing
 from streamshed.joins.match.kernel import NO_PAIRS, Kernel, Pairs, concatenated
 from streamshed.joins.model.arrays import Floats, Ints
 from streamshed.joins.model.join_windows import LagInterval, merged
-from streamshed.joins.model.rows import SideRows
 from streamshed.joins.model.side import Side
+from streamshed.joins.model.side_rows import SideRows
 from streamshed.joins.model.specification import JoinSpecification
 from streamshed.joins.partition.cell_counter import CellCounter
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.joins.windows.window_state import WindowState
 
 

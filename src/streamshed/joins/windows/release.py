@@ -11,7 +11,7 @@ from streamshed.joins.model.arrays import Floats, Ints
 from streamshed.joins.model.join_windows import JoinWindows
 from streamshed.joins.model.side import Side
 from streamshed.joins.windows.directory import Directory, Stored
-from streamshed.joins.windows.plan import MemoryLimit
+from streamshed.joins.windows.join_plan import MemoryLimit
 
 _WORTH_CUTTING = 0.05
 """Of the limit: where giving up a whole basic window would leave more of it unused, a part is given up."""

@@ -11,8 +11,8 @@ import pyarrow as pa
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.joins.model.arrays import Ints
 from streamshed.joins.model.join_windows import JoinWindows, LagInterval
-from streamshed.joins.model.rows import SideRows
 from streamshed.joins.model.side import Side
+from streamshed.joins.model.side_rows import SideRows
 from streamshed.joins.windows.directory import Directory, Stored
 from streamshed.joins.windows.forgotten import apart, together, with_released
 from streamshed.joins.windows.release import CutWindow, Release

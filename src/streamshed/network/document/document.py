@@ -85,7 +85,7 @@ def sql(
         InvalidDocumentError: With all problems, each with line, column and the text underlined.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(10), time="timestamp")
         >>> text = '''

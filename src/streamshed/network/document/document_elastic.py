@@ -19,19 +19,26 @@ from streamshed.network.words.schema_forms import Schema, choice, duration, mapp
 _LIMITS = Section(
     "How many workers there may be.",
     {
-        "least": whole_number("The fewest workers; a run of whose load nothing is known begins with them.", minimum=1),
-        "most": whole_number("The most workers. By default as many as can be of use."),
-        "partitions": whole_number("In how many pieces work comes. By default as many as state partitions.", minimum=1),
+        "least": whole_number("The fewest workers. A run begins with them if nothing is known of its load.", minimum=1),
+        "most": whole_number("The most workers. By default as many as the partitions can use."),
+        "partitions": whole_number(
+            "How many tasks share the work. The run asks for no more workers than these can use. By default as many as"
+            " state partitions.",
+            minimum=1,
+        ),
     },
 )
 _THRESHOLDS = Section(
-    "Utilizations, in this order; the others follow from `shed`.",
+    "Utilizations: 0 < release < initial < shed < add ≤ 1.",
     {
-        "release": number("τ0, at which workers are released. By default half of `initial`."),
-        "initial": number("τ1, at which a rescale aims. By default half of `shed`."),
-        "shed": number("τ2, from which load is shed; at most `headroom`.", default=Thresholds().shed),
+        "release": number("τ0: at or below it, workers are released. By default half of `initial`."),
+        "initial": number("τ1: a rescale aims at it. By default half of `shed`."),
+        "shed": number(
+            "τ2: with the controller `thresholds`, load is shed from here, else from `headroom`. At most `headroom`.",
+            default=Thresholds().shed,
+        ),
         "add": number(
-            "τ3, at which the controller `thresholds` adds workers. By default three quarters of the way from"
+            "τ3: at or above it, threshold controllers add workers. By default three quarters of the way from"
             " `shed` to 1."
         ),
     },
@@ -55,39 +62,41 @@ def _checked(name: str, value: float) -> float:
 
 
 _SETTINGS = Section(
-    "How workers are added and released, before and beside shedding.",
+    "How the run adds and releases workers (executors).",
     {
-        "controller": choice("Who decides on workers.", list(CONTROLLER_NAMES)),
+        "controller": choice("The rule that decides how many workers there are.", list(CONTROLLER_NAMES)),
         "base_shed": Field(
-            number("With `thresholds`: the share of the rows that is dropped where shedding begins."),
+            number("Controller `thresholds`: the share of rows that is shed as soon as shedding begins."),
             read=partial(_checked, "base_shed"),
         ),
-        "shed_shape": choice(
-            "With `thresholds`: how the share that is dropped grows with utilization.", list(EXPONENTS)
-        ),
+        "shed_shape": choice("Controller `thresholds`: how the shed share grows with utilization.", list(EXPONENTS)),
         "worker_rows": whole_number(
-            "W: how many rows of state a worker can hold. By default none: workers are counted by time alone.",
+            "W: rows of state that a worker can hold. For more, workers are added. By default none: only time counts.",
             minimum=1,
         ),
-        "start": _length("start_seconds", "From asking for a worker until it carries load.", "20 seconds"),
+        "start": _length("start_seconds", "Time from asking for a worker until it works.", "20 seconds"),
         "held_up": _length(
             "held_up_seconds",
-            "How much longer a micro-batch takes during which workers start, until a rescale has shown it.",
+            "First guess of how much longer a micro-batch takes while workers start. Each rescale corrects it.",
             "5 seconds",
         ),
         "rescale_price": _length(
-            "rescale_price_seconds", "A rescale costs as much as losing all rows for so long.", "5 seconds"
+            "rescale_price_seconds",
+            "Controller `predictive`: workers are added once as much was lost as losing all rows for this long.",
+            "5 seconds",
         ),
         "add_after": _length(
             "add_after_seconds",
-            "With `thresholds`: how long load must be high before workers are added.",
+            "Threshold controllers: how long utilization must reach `add` before workers are added.",
             "30 seconds",
         ),
         "release_after": _length(
             "release_after_seconds", "How long load must be low before workers are released.", "30 minutes"
         ),
         "look_ahead": _length(
-            "look_ahead_seconds", "For how long workers should suffice where load rises.", "20 minutes"
+            "look_ahead_seconds",
+            "Controller `predictive`: for how long new workers should suffice while load rises.",
+            "20 minutes",
         ),
         "thresholds": Field(_THRESHOLDS.schema, read=lambda body: Thresholds(**body), write=_THRESHOLDS.written),
     },

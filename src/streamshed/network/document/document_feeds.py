@@ -13,15 +13,15 @@ from streamshed.network.words.document_problem import Place
 from streamshed.network.words.schema_forms import flag, path, text
 
 FEED = Section(
-    "The stream of another network that a query for rows is, and where that network tells what it needs.",
+    "A query that is a stream of another network, which publishes what it needs.",
     {
         "needs": Field(
-            path("The file that the other network publishes, its `publish_needs`.", "out/needs.json"), is_path=True
+            path("The file that the other network writes, its `publish_needs`.", "out/needs.json"), is_path=True
         ),
-        "stream": text("What the other network calls the stream.", examples=["alerts"]),
+        "stream": text("The stream's name in the other network.", examples=["alerts"]),
         "same_time": flag(
-            "Whether that stream's event time is that of the rows here; then rows of windows that are dropped there"
-            " are not delivered."
+            "Whether event times are the same in both networks. Then rows of windows that are dropped there are not"
+            " delivered. Aggregates need it."
         ),
     },
     ("needs", "stream"),

@@ -14,7 +14,6 @@ from streamshed.network.document.document_values import (
     texts_at,
 )
 from streamshed.network.document.schema_operators import SHEDDING
-from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.join import default_basic_microseconds, stream_of
 from streamshed.network.model.join_problems import (
     basic_window_problems,
@@ -29,6 +28,7 @@ from streamshed.network.model.join_problems import (
 from streamshed.network.model.join_source import JoinSource, default_prefix
 from streamshed.network.model.node import Node
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.identity import Identity, IdentityKind
 from streamshed.network.terms.join_condition import EqualColumns, JoinCondition, inner_product, overlap, pairs_where
 from streamshed.network.terms.join_shedding import (
     JoinMode,

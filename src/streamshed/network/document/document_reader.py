@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from streamshed.errors import DocumentProblem
+from streamshed.network.document.document_aggregates import read_aggregate
 from streamshed.network.document.document_feeds import check_feeds
 from streamshed.network.document.document_joins import read_joined
 from streamshed.network.document.document_operators import OperatorReader
-from streamshed.network.document.document_queries import read_query
 from streamshed.network.document.document_relations import read_relation
 from streamshed.network.document.document_run import read_run
 from streamshed.network.document.document_shape import check_shape
@@ -19,6 +19,7 @@ from streamshed.network.document.document_sql import ExpressionChecker, SqlReade
 from streamshed.network.document.document_statements import KEY, with_statements
 from streamshed.network.document.document_streams import read_stream
 from streamshed.network.document.document_values import is_given, mapping_at, text_at
+from streamshed.network.document.schema_operators import GOALS
 from streamshed.network.document.yaml_text import YamlText, read_yaml
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.node import Node
@@ -195,7 +196,6 @@ class _DocumentReader:
             lambda: QueryNetwork(
                 tuple(queries),
                 max_depth=int(max_depth) if isinstance(max_depth, int | float) else 1,
-                joins=self._usable.get("joins") is True,
             ),
         )
 
@@ -251,6 +251,36 @@ class _DocumentReader:
         elif name not in operators:
             here.report_unknown("stream or operator", name, [*streams, *operators])
         return None
+
+
+def read_query(
+    place: Place, name: str, body: Mapping[str, object], node: Node | None, operators: OperatorReader
+) -> Query | None:
+    """Read one query.
+
+    Args:
+        place: Where it stands, and where its problems go.
+        name: Its name.
+        body: What the document says of it, as far as its shape is right.
+        node: Where its rows come from; None: not known, so that columns are not checked.
+        operators: Reads its `where`.
+
+    Returns:
+        The query; None where it has problems.
+    """
+    if (named_wrongly := name_problem("query", name)) is not None:
+        place.report_all(name, [named_wrongly])
+    rows = operators.filter(place.at("where"), text_at(body, "where"), node)
+    aggregate = read_aggregate(place, body, rows, operators.sql)
+    goals = GOALS.values(place, body)
+    if rows is None or named_wrongly or (is_given(place, body, "weight") and "weight" not in goals):
+        return None
+    queried_node: Node = rows
+    if is_given(place, body, "window") or is_given(place, body, "aggregates"):
+        if aggregate is None:
+            return None
+        queried_node = aggregate
+    return place.attempt(name, lambda: Query(name, queried_node, **goals))
 
 
 def _inputs(body: Mapping[str, object]) -> dict[str, str]:

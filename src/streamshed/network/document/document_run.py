@@ -36,23 +36,23 @@ from streamshed.network.words.schema_forms import Schema, choice, mapping, names
 _SETTINGS = settings_of(RunSettings)
 
 RUN: Schema = mapping(
-    "How to run the network, unless options of `streamshed run` say otherwise.",
+    "How to run the network. Options of `streamshed run` override it.",
     {name: one.schema for name, one in _SETTINGS.items()},
 )
 PRIOR: Schema = mapping(
-    "What micro-batches and rows are believed to cost until that was measured.",
+    "A first guess of costs, used until they are measured.",
     {name: one.schema for name, one in settings_of(LoadPrior).items()},
 )
 PREDICTIONS = Section(
-    "Where it is written what dropped windows would have been answered, as soon as later ones are.",
+    "Predicts dropped windows as soon as later windows are answered.",
     {
         "parquet": Field(
-            path("The folder of predictions, as Parquet, apart from that of answers.", "out/predictions"),
+            path("Folder for the predictions, outside the folder of answers.", "out/predictions"),
             "path",
             is_path=True,
         ),
         "method": choice(
-            "`linear`: a line between the two answers next to a gap; `local`: a line or curve through several nearby.",
+            "`linear`: a line between the two answers beside a gap; `local`: a line or curve through several nearby.",
             list(PREDICTION_METHODS),
             default=DEFAULT_PREDICTION_METHOD,
         ),
@@ -60,18 +60,18 @@ PREDICTIONS = Section(
     ("parquet",),
 )
 _PARTITION_BY = Field(
-    names("Columns of answers, such as `[query]`, each value of which has a folder of its own.", ["query"]),
+    names("Columns of answers to partition by, such as `[query]`.", ["query"]),
     read=tuple,
     write=lambda columns: list(columns) or None,
 )
 SINKS: Mapping[str, Section] = {
     PARQUET: Section(
-        "Answers are written as Parquet.",
+        "Writes answers as Parquet.",
         {PARQUET: Field(path("The folder.", "out/answers"), "place", is_path=True), "partition_by": _PARTITION_BY},
         (PARQUET,),
     ),
     DELTA: Section(
-        "Each micro-batch with answers is a transaction of a table of Delta Lake.",
+        "Writes answers to a table of Delta Lake, a transaction per micro-batch.",
         {
             DELTA: Field(path("The table's folder.", "out/answers"), "place", is_path=True),
             "partition_by": _PARTITION_BY,
@@ -79,10 +79,12 @@ SINKS: Mapping[str, Section] = {
         (DELTA,),
     ),
     MEMORY: Section(
-        "Answers are kept in memory, for tests.", {MEMORY: Field(text("The name of the table."), "place")}, (MEMORY,)
+        "Keeps answers in memory, for tests.",
+        {MEMORY: Field(text("Name of the view in `global_temp`."), "place")},
+        (MEMORY,),
     ),
     KAFKA: Section(
-        "Each answer is a record of a topic of a Kafka cluster.",
+        "Writes each answer as a record to a topic of Kafka.",
         {
             KAFKA: Field(text("The topic.", examples=["answers"]), "place"),
             "servers": Field(SERVERS, "address"),
@@ -91,13 +93,12 @@ SINKS: Mapping[str, Section] = {
         (KAFKA, "servers"),
     ),
     POSTGRES: Section(
-        "Each answer is a row of a table of Postgres, once.",
+        "Writes each answer as a row to a table of Postgres.",
         {
             POSTGRES: Field(text("The table, or `schema.table`.", examples=["answers"]), "place"),
             "connection": Field(
                 text(
-                    "How the server is reached, as libpq takes it, without a password. By default by PGHOST and the"
-                    " like.",
+                    "A connection string of libpq, without password. By default from variables such as `PGHOST`.",
                     examples=["service=answers", "host=db dbname=flows user=streams"],
                 ),
                 "address",
@@ -107,7 +108,7 @@ SINKS: Mapping[str, Section] = {
         (POSTGRES,),
     ),
     ICEBERG: Section(
-        "Each micro-batch with answers is a snapshot of a table of Iceberg.",
+        "Writes answers to a table of Iceberg, a snapshot per micro-batch.",
         {
             ICEBERG: Field(text("The table: `namespace.table`.", examples=["live.answers"]), "place"),
             "catalog": Field(CATALOG, "address", write=lambda catalog: catalog or None),
@@ -117,7 +118,7 @@ SINKS: Mapping[str, Section] = {
     ),
 }
 SINK_SCHEMAS: Mapping[str, Schema] = {
-    CONSOLE: {"type": "string", "const": CONSOLE, "description": "Answers are printed."},
+    CONSOLE: {"type": "string", "const": CONSOLE, "description": "Prints answers."},
     **{kind: section.schema for kind, section in SINKS.items()},
 }
 

@@ -34,7 +34,6 @@ from streamshed.network.document.schema_streams import (
 from streamshed.network.words.schema_forms import (
     Schema,
     by_name,
-    flag,
     mapping,
     reference,
     text,
@@ -50,7 +49,7 @@ def schema_text() -> str:
 
 
 _OPERATOR = {
-    "description": "What becomes of the rows of a stream or another operator.",
+    "description": "What happens to the rows of a stream or another operator.",
     "oneOf": [reference(name) for name in ("filter", "map", "lookup", "semijoin", "join", "apply", "aggregate")],
 }
 
@@ -64,31 +63,27 @@ DOCUMENT_SCHEMA: Schema = {
         "A query network, and how to run it. Relative paths begin at the document's folder.",
         {
             "streamshed": {"const": DOCUMENT_VERSION, "description": "The version of this format."},
-            "streams": by_name(
-                "The streams, at least one; with `sql` there may be none.", reference("stream"), minProperties=1
-            ),
+            "streams": by_name("The streams. Required without `sql`.", reference("stream"), minProperties=1),
             "relations": by_name(
-                "Stored relations in which rows are looked up.",
+                "Stored tables for lookups.",
                 {"oneOf": [reference(name) for name in ("relation", *_TABLES)]},
                 default={},
             ),
             "operators": by_name(
-                "The operators, in any order; equal ones are computed once.",
+                "The operators, in any order. Equal ones are computed once.",
                 reference("operator"),
                 default={},
             ),
-            "queries": by_name("The queries, likewise.", reference("query"), minProperties=1),
+            "queries": by_name("The queries. Required without `sql`.", reference("query"), minProperties=1),
             "sql": text(
-                "Statements of SQL that go on from what the other keys say: they may name it, and declare more.",
+                "SQL statements. They can use what the other keys declare, and declare more.",
                 examples=["CREATE QUERY n AS SELECT count(*) AS n FROM packets GROUP BY window(ts, '1 minute');"],
             ),
             "max_depth": whole_number(
-                "How many aggregates may follow one another, now and later under the same checkpoint; those of the"
-                " queries may in any case.",
+                "How many aggregates may follow one another in queries added later. Fixed by the first start.",
                 minimum=1,
                 default=1,
             ),
-            "joins": flag("Whether streams may be joined, now and later under the same checkpoint."),
             "run": reference("run"),
         },
         "streamshed",

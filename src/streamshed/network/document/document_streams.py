@@ -14,11 +14,11 @@ from streamshed.network.document.document_values import (
     text_at,
 )
 from streamshed.network.document.schema_streams import PARSE, SOURCES
-from streamshed.network.model.delta_source import DeltaSource
-from streamshed.network.model.identity import Identity, IdentityKind, row_identity
-from streamshed.network.model.registered_schema import with_registered_schema
-from streamshed.network.model.sources import OutsideSource, RateSource
 from streamshed.network.model.stream import Stream, default_clock, stream_name_problems
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.identity import Identity, IdentityKind, row_identity
+from streamshed.network.source.registered_schema import with_registered_schema
+from streamshed.network.source.sources import OutsideSource, RateSource
 from streamshed.network.terms.parsing import Parse, TextFormat
 from streamshed.network.words.columns import Column, declared_name
 from streamshed.network.words.document_problem import Place, problems_of

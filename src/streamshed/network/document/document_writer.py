@@ -13,7 +13,6 @@ from streamshed.network.document.schema_operators import GOALS
 from streamshed.network.document.schema_streams import PARSE, SOURCES, TABLE_RELATIONS
 from streamshed.network.document.yaml_text import write_yaml
 from streamshed.network.model.grouping import Aggregate, GroupKey
-from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.lookup import Lookup, LookupKind
 from streamshed.network.model.network import QueryNetwork
@@ -21,9 +20,10 @@ from streamshed.network.model.node import Node
 from streamshed.network.model.operators import Apply, Filter, Map
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation
-from streamshed.network.model.sources import DataFrameSource, RateSource
 from streamshed.network.model.stream import Source, Stream, default_clock
 from streamshed.network.run.run_settings import RunSettings
+from streamshed.network.source.identity import Identity, IdentityKind
+from streamshed.network.source.sources import DataFrameSource, RateSource
 from streamshed.network.sql.expression import parse_expression, quoted
 from streamshed.network.sql_text.sql_writer import written_sql
 from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
@@ -51,7 +51,7 @@ def network_to_document(network: QueryNetwork, run: RunSettings | None = None) -
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(10), time="timestamp")
         >>> print(network_to_document(network(ticks.filter("value > 3").query("large"))), end="")
@@ -87,7 +87,7 @@ def network_to_sql(network: QueryNetwork, run: RunSettings | None = None) -> str
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(10), time="timestamp")
         >>> print(network_to_sql(network(ticks.filter("value > 3").query("large", mode="exact"))), end="")
@@ -118,7 +118,7 @@ def document_value(network: QueryNetwork, run: RunSettings | None = None) -> dic
         "relations": {relation.name: _relation(relation) for relation in network.relations},
         "operators": {names[node]: _operator(node, names) for node in operators},
         "queries": {query.name: _query(query, names) for query in network.queries},
-        **said({"max_depth": network.max_depth, "joins": network.joins}, DOCUMENT_SCHEMA),
+        **said({"max_depth": network.max_depth}, DOCUMENT_SCHEMA),
         "run": {} if run is None else written_run(run),
     }
     return {key: value for key, value in document.items() if value != {}}

@@ -46,8 +46,7 @@ _ON = {
     "minItems": 1,
     "minProperties": 1,
     "minLength": 1,
-    "description": "The key: `{column of the stream: column of the relation}`; a column, or a list, where names are "
-    "equal.",
+    "description": "The key: `{column of the stream: column of the relation}`; for equal names, a column or a list.",
     "examples": [{"src_host": "host"}],
 }
 FILTER = mapping(
@@ -57,11 +56,11 @@ FILTER = mapping(
     "from",
 )
 MAP = mapping(
-    "Adds or replaces columns. Each is computed from the columns as they were before. Event time cannot be replaced.",
+    "Adds or replaces columns, each computed from the columns before. Event time cannot be replaced.",
     {
         "map": by_name(
-            "What each column becomes.",
-            sql("What the column becomes.", "size / 1024"),
+            "The columns, and how to compute them.",
+            sql("How to compute the column.", "size / 1024"),
             minProperties=1,
             examples=[{"kilobytes": "size / 1024"}],
         ),
@@ -71,9 +70,9 @@ MAP = mapping(
     "from",
 )
 LOOKUP = mapping(
-    "Adds columns of the row's partner in a relation. A row without a partner leaves.",
+    "Adds columns of the matching row of a relation. Rows without a match are dropped.",
     {
-        "lookup": text("The relation, one row per key.", examples=["hosts"]),
+        "lookup": text("The relation. It must have one row per key.", examples=["hosts"]),
         "from": FROM,
         "on": _ON,
         "columns": names("The relation's columns to add. By default all but the key.", ["subnet"]),
@@ -83,12 +82,12 @@ LOOKUP = mapping(
     "on",
 )
 SEMIJOIN = mapping(
-    "Keeps rows that have a partner in a relation.",
+    "Keeps the rows that have a match in a relation.",
     {
-        "semijoin": text("The relation; keys may repeat.", examples=["hosts"]),
+        "semijoin": text("The relation. Keys may repeat.", examples=["hosts"]),
         "from": FROM,
         "on": _ON,
-        "negate": flag("Keep the rows without a partner instead."),
+        "negate": flag("Keep the rows without a match instead."),
     },
     "semijoin",
     "from",
@@ -97,11 +96,11 @@ SEMIJOIN = mapping(
 APPLY = mapping(
     "Adds a column that a vectorized Python function computes.",
     {
-        "apply": text("`module:function`: a pandas Series per column in, one out.", examples=["scores:anomaly"]),
+        "apply": text("`module:function`: takes a pandas Series per column, returns one.", examples=["scores:anomaly"]),
         "from": FROM,
-        "columns": {**names("The columns it is given, in order.", ["size"]), "uniqueItems": False},
-        "into": text("The column for what it returns.", examples=["score"]),
-        "returns": text("The type of that column.", title="DDL", examples=["double"]),
+        "columns": {**names("The columns that it takes, in order.", ["size"]), "uniqueItems": False},
+        "into": text("Name of the new column.", examples=["score"]),
+        "returns": text("Type of the new column.", title="DDL", examples=["double"]),
     },
     "apply",
     "from",
@@ -111,7 +110,8 @@ APPLY = mapping(
 )
 _KEY = {
     **_ON,
-    "description": "Columns that are equal: `{left column: right column}`, a column, or a list. Null equals nothing.",
+    "description": "Equal columns: `{left column: right column}`; for equal names, a column or list. Null equals "
+    "nothing.",
     "examples": ["host", {"src": "host"}],
 }
 
@@ -134,27 +134,27 @@ SHEDDING = Section(
     "How a join is shed under overload.",
     {
         "mode": choice(
-            "Its results under overload: `subset` (some, each one right), `exact` (all: never shed) or `sample`"
-            " (those of a share of the rows of one side, drawn by chance: estimates with bounds).",
+            "Under overload: `subset` finds some of the pairs; `exact` finds all and is never shed; `sample` draws rows"
+            " of one side at random, for estimates with bounds.",
             list(JoinMode),
             default=str(JoinMode.SUBSET),
         ),
         "policy": choice(
-            "In mode `subset`, how comparisons are chosen.",
+            "Mode `subset`: how comparisons are chosen.",
             list(JOIN_POLICY_NAMES),
             default=DEFAULT_JOIN_POLICY_NAME,
         ),
         "weight": Field(
             sql(
-                "In mode `subset`, what a result is worth, over the columns of pairs. By default all alike.",
+                "Mode `subset`: what a pair is worth, from its columns. By default all the same.",
                 "alerts_severity",
             ),
             write=str,
         ),
         "memory": Field(
             text(
-                "In mode `subset`, how much both windows may take before rows that promise least are forgotten. By"
-                " default no limit.",
+                "Mode `subset`: the most memory for both windows. Beyond it, rows that promise the fewest pairs are"
+                " dropped. By default no limit.",
                 title="size",
                 examples=["512 MB"],
             ),
@@ -163,26 +163,25 @@ SHEDDING = Section(
             format_byte_size,
         ),
         "sampling": number(
-            "γ: the share of the comparisons under overload that is spent on learning where results are.",
+            "Mode `subset`: γ, the share of comparisons under overload that serves to learn where pairs are.",
             exclusiveMinimum=0,
             maximum=1,
             default=DEFAULT_SAMPLING,
         ),
         "sampled_side": choice(
-            "In mode `sample`, whose rows are drawn; errors are least where no row of that side has many results.",
+            "Mode `sample`: the side whose rows are drawn. Choose the side whose rows have few partners each.",
             list(JOIN_SIDES),
             default=JOIN_SIDES[0],
         ),
     },
 )
 JOIN = mapping(
-    "Pairs of rows of two streams that are near in time and meet a condition: one of `on`, `overlap`, `inner_product` "
-    "and `pairs_where`. They are a stream with the operator's name and the columns of both sides, such as "
-    "`flows_src_host`. A side is a stream in time, or what operators and windows in time make of one, of the same "
-    "clock; not another join.",
+    "Pairs rows of two streams that are close in time and meet one condition: `on`, `overlap`, `inner_product` or "
+    "`pairs_where`. The pairs are a stream with the operator's name and columns such as `flows_src_host`. Both sides "
+    "have event time and the same clock; neither is a join.",
     {
-        "join": text("The stream or operator that is the right side.", examples=["alerts"]),
-        "from": text("The stream or operator that is the left side.", examples=["flows"]),
+        "join": text("The right side: a stream or operator.", examples=["alerts"]),
+        "from": text("The left side: a stream or operator.", examples=["flows"]),
         "within": {
             "type": ["string", "array"],
             "items": {"type": "string", "minLength": 1},
@@ -190,23 +189,25 @@ JOIN = mapping(
             "maxItems": 2,
             "minLength": 1,
             "title": "duration, or list of two",
-            "description": "How long left rows wait for later right ones, and the reverse; one duration is both.",
+            "description": "How long left rows wait for right rows, and right rows for left. One duration is both.",
             "examples": ["30 seconds", ["30 seconds", "5 seconds"]],
         },
         "on": _KEY,
-        "overlap": _sets("Lists have items in common.", "lists", whole_number("Different items in common.", minimum=1)),
+        "overlap": _sets(
+            "Two lists share items.", "lists", whole_number("The fewest different items in common.", minimum=1)
+        ),
         "inner_product": _sets(
-            "Σ weight·weight over the items that both have.",
+            "Σ weight·weight over shared items.",
             "maps from items to weights",
-            number("The sum that is reached.", exclusiveMinimum=0),
+            number("The sum that pairs must reach.", exclusiveMinimum=0),
         ),
         "pairs_where": text(
-            "`module:function` of two `pyarrow.Table`s of equal length, pair by pair; it returns truth values.",
+            "`module:function`: takes two `pyarrow.Table`s of equal length, returns whether each pair of rows matches.",
             examples=["matching:alike"],
         ),
         "basic_window": duration(
-            "How finely windows are cut, which is how finely comparisons are shed. By default chosen while the join is "
-            "shed: a twentieth of the longer window, or 2, 4, 8, ... times that.",
+            "Length of the pieces of windows that are compared or shed. By default a twentieth of the longer window; "
+            "while the join is shed, perhaps 2, 4, 8, ... times that.",
             "1 second",
         ),
         "prefixes": {
@@ -215,11 +216,11 @@ JOIN = mapping(
             "minItems": 2,
             "maxItems": 2,
             "title": "list of two texts",
-            "description": "How columns of each side begin in a pair. Needed for a join with itself. By default the "
+            "description": "Prefixes of the columns of both sides. Required for a join with itself. By default the "
             "names of the streams and `_`.",
             "examples": [["left_", "right_"]],
         },
-        "time": text("The column of a pair's time, the later of the two.", default="time"),
+        "time": text("Name of the column with a pair's time, the later of the two.", default="time"),
         **SHEDDING.properties,
     },
     "join",
@@ -237,26 +238,26 @@ _BY = {
     },
     "uniqueItems": True,
     "default": [],
-    "description": "Keys: columns, or `{name: SQL}`. Null is a value.",
+    "description": "Keys: columns, or `{name: SQL}`. Null is a group, too.",
     "examples": [["subnet", {"port_class": "src_port div 1000"}]],
 }
 _AGGREGATES = by_name(
-    "Calls by name: `count`, `count_if`, `sum`, `avg`, `min`, `max`, `variance`, `var_pop`, `stddev`, `stddev_pop`, "
+    "Names and calls: `count`, `count_if`, `sum`, `avg`, `min`, `max`, `variance`, `var_pop`, `stddev`, `stddev_pop`, "
     "`median`, `percentile_approx(x, 0.95)`, `approx_count_distinct`, `count(DISTINCT ...)`, `bool_or`, `bool_and`, "
-    "`any_value`, each perhaps over some of the rows: `FILTER (WHERE ...)`; arithmetic over them; or your own: `user`.",
+    "`any_value`; with `FILTER (WHERE ...)`; arithmetic of calls; your own (`user`).",
     {
         "type": ["string", "object"],
         "minLength": 1,
-        "description": "The call; or an aggregate of your own.",
+        "description": "The call, or an aggregate of your own.",
         "examples": ["sum(size)", {"user": "stocks:LastPrice", "columns": ["price"], "returns": "double"}],
         "properties": {
             "user": text("`module:class`, with the methods `init`, `incr` and `final`."),
             "columns": {
-                **names("The columns whose values `incr` is given, in order.", ["price"]),
+                **names("The columns that `incr` takes, in order.", ["price"]),
                 "uniqueItems": False,
             },
-            "returns": text("The type of what `final` returns.", title="DDL", examples=["double"]),
-            "where": sql("Which rows `incr` is given. By default all rows.", "price > 0"),
+            "returns": text("Type that `final` returns.", title="DDL", examples=["double"]),
+            "where": sql("The rows that `incr` takes. By default all rows.", "price > 0"),
         },
         "required": ["user", "columns", "returns"],
         "additionalProperties": False,
@@ -265,13 +266,13 @@ _AGGREGATES = by_name(
     examples=[{"bytes": "sum(size)", "packets": "count(*)"}],
 )
 AGGREGATE = mapping(
-    "Aggregates windows; the answers are rows. They have `window_start` and `window_end` (along numbers `window_from` "
-    "and `window_until`), the keys and the aggregates. Their time is the window's start, so aggregates can be nested. "
-    "Queries over them are `exact` or `subset`. A window without rows has no answer here.",
+    "Aggregates windows. The answers are rows with `window_start` and `window_end` (along numbers `window_from` and "
+    "`window_until`), keys and aggregates. Their event time is the window's start; they can be aggregated again. "
+    "Queries over them are `exact` or `subset`. A window without rows has no answer.",
     {
-        "aggregates": _AGGREGATES | {"description": "As of a query, except quantiles and `approx_count_distinct`."},
+        "aggregates": _AGGREGATES | {"description": "As in a query, except quantiles and `approx_count_distinct`."},
         "from": FROM,
-        "window": reference("window") | {"description": "The windows, not of so many rows."},
+        "window": reference("window") | {"description": "The windows; not of a number of rows."},
         "by": _BY,
     },
     "aggregates",
@@ -281,25 +282,26 @@ AGGREGATE = mapping(
 GOALS = Section(
     "What a query asks of its answers.",
     {
-        "weight": Field(number("How much its error counts beside others'.", minimum=0, default=1), read=_finite),
-        "priority": Field(whole_number("Higher priorities are shed last.", default=0), read=int),
+        "weight": Field(
+            number("How much its error counts beside that of other queries.", minimum=0, default=1), read=_finite
+        ),
+        "priority": Field(whole_number("Queries of higher priority are shed last.", default=0), read=int),
         "mode": choice(
-            "Its answers under overload: `approximate` (every window, scaled, with bounds), `exact` (never shed) or"
-            " `subset` (exact, some windows missing).",
+            "Under overload: `approximate` estimates every window, with bounds; `exact` is never shed; `subset` answers"
+            " exactly, but drops windows.",
             list(AnswerMode),
             default=str(AnswerMode.APPROXIMATE),
         ),
         "gaps_by": choice(
-            "In mode `subset`: `window` drops a window for all groups, `group` gives each group gaps of its own.",
+            "Mode `subset`: `window` drops a window for all groups; `group` drops different windows per group.",
             list(GapsBy),
             default=str(GapsBy.WINDOW),
         ),
         "max_error": Field(
             {
                 "type": ["string", "number"],
-                "description": "The error that approximate answers should stay within: under overload it gets the rows"
-                " that this takes before others get more than they need, as far as the load allows. 0.02 is `2 % at 95"
-                " %`.",
+                "description": "Goal for approximate answers: `2 % at 95 %` (or 0.02) means that 95 % of them are"
+                " within 2 %. Rows for goals come first, as far as the load allows.",
                 "examples": ["2 % at 95 %", 0.02],
             },
             read=error_goal,
@@ -310,8 +312,8 @@ GOALS = Section(
                 "type": ["string", "integer"],
                 "minimum": 0,
                 "title": "whole number or duration",
-                "description": "In mode `subset`, how many windows in a row may be missing, or for how long; 0: none. "
-                "Along numbers, windows only. By default 1.",
+                "description": "Mode `subset`: the most windows in a row that may be missing, or for how long (not"
+                " along numbers); 0: none. By default 1.",
                 "examples": [5, "10 minutes"],
             },
             read=gap_tolerance,
@@ -319,9 +321,8 @@ GOALS = Section(
         ),
         "latency": Field(
             duration(
-                "The goal from a row's arrival to its answer, longer than the trigger. Queries whose streams have the"
-                " same `clock` are answered by the same micro-batches: the least of their goals holds for all. By"
-                " default that of the run.",
+                "The goal from a row's arrival to its answer, longer than the trigger. The shortest goal, the run's"
+                " included, holds for all queries of a `clock`. By default that of the run.",
                 "5 seconds",
             ),
             read=checked(parse_duration),
@@ -329,10 +330,10 @@ GOALS = Section(
     },
 )
 QUERY = mapping(
-    "With `window` and `aggregates`: an answer per window, group and aggregate. Without both: the rows themselves.",
+    "With `window` and `aggregates`: an answer per window, group and aggregate. Without both: the rows.",
     {
         "from": FROM,
-        "where": sql("A predicate, short for a filter. By default all rows.", "size >= 1000"),
+        "where": sql("Keeps the rows for which this is true. By default all rows.", "size >= 1000"),
         "window": reference("window"),
         "by": _BY,
         "aggregates": _AGGREGATES,
@@ -343,13 +344,13 @@ QUERY = mapping(
 )
 _LENGTH = {"title": "duration, whole number or rows"}
 WINDOW = mapping(
-    "Windows over event time, such as `5 minutes`; along the numbers of a stream, such as `1000`; or of so many rows "
-    "of each group, such as `100 rows`.",
+    "Windows over event time (`5 minutes`), along the numbers of a stream (`1000`), or of rows per group (`100 rows`).",
     {
-        "size": length("How long a window is.", "5 minutes") | {"examples": ["5 minutes", "100 rows"]} | _LENGTH,
-        "slide": length("How far apart windows start, at most the size. By default the size.", "10 seconds") | _LENGTH,
+        "size": length("Length of a window.", "5 minutes") | {"examples": ["5 minutes", "100 rows"]} | _LENGTH,
+        "slide": length("Distance between window starts, at most the size. By default the size.", "10 seconds")
+        | _LENGTH,
         "offset": length(
-            "When the first window starts, after 1970-01-01 00:00:00 UTC or after 0. Not for windows of so many rows.",
+            "Start of the first window after 1970-01-01 00:00:00 UTC, or after 0. Not for windows of rows.",
             "0 seconds",
             default="0 seconds",
         ),

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from streamshed.network.document.section import Field, Section, checked
-from streamshed.network.model.delta_source import DeltaSource
-from streamshed.network.model.iceberg_source import IcebergSource
-from streamshed.network.model.kafka_source import EARLIEST, LATEST, KafkaSource, written_start
-from streamshed.network.model.sources import FileFormat, FolderSource
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.iceberg_source import IcebergSource
+from streamshed.network.source.kafka_source import EARLIEST, LATEST, KafkaSource, written_start
+from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.network.terms.parsing import TextFormat, avro_text
 from streamshed.network.words.columns import format_schema, parse_schema
 from streamshed.network.words.given import given_options
@@ -53,21 +53,20 @@ STREAM = mapping(
             "oneOf": [reference("folder"), reference("delta"), reference("kafka"), reference("rate")],
         },
         "parse": {
-            "description": "How the text of one column becomes columns. The text is gone then.",
+            "description": "Turns the text or bytes of one column into columns that replace it.",
             "oneOf": [reference("parse_json"), reference("parse_csv"), reference("parse_avro")],
         },
         "time": text(
-            "Event time: a timestamp column, also out of `parse`, or an SQL expression over the columns. Either this or"
-            " `number` is needed.",
+            "Event time: a timestamp column, also one from `parse`, or an SQL expression. Required without `number`.",
             title="column or SQL",
             examples=["ts", "timestamp_millis(ms)"],
         ),
         "number": text(
-            "In the place of `time`, a column of whole numbers that do not fall: windows lie along it.",
+            "Instead of `time`, a column of growing whole numbers. Windows lie along it.",
             examples=["row_number"],
         ),
         "watermark": length(
-            "How far rows may be out of order before they are late: a duration, or how many numbers.",
+            "How far rows may be out of order: a duration, or a difference of `number`. Beyond it they are late.",
             "1 second",
             default="0 seconds",
         ),
@@ -76,70 +75,69 @@ STREAM = mapping(
             "items": {"type": "string", "minLength": 1},
             "minItems": 1,
             "minLength": 1,
-            "description": "What tells a row from all others, so that a row read again is shed, or kept, again: "
-            "columns, `file_row` (Parquet: file and row number) or `none`. By default `file_row` for Parquet, topic, "
-            "partition and offset for Kafka, `value` for the rate source, else `none`.",
+            "description": "What identifies a row: columns, `file_row` (Parquet: file and row number) or `none`. A row "
+            "read again after a crash is shed or kept as before. By default `file_row` for Parquet, topic, partition "
+            "and offset for Kafka, `value` for the rate source, else `none`.",
             "examples": [["topic", "partition", "offset"]],
         },
         "idle_after": duration(
-            "After how long a silence other streams no longer wait for this one. By default 1 minute.",
+            "Other streams no longer wait for this one after it had no rows for this long. By default 1 minute.",
             "1 minute",
         ),
         "clock": text(
-            "Streams of one clock share a time domain, which is one streaming query. By default `time`, or with"
-            " `number` the stream's name."
+            "Streams with the same clock run in one streaming query. By default `time`, or with `number` the stream's"
+            " name."
         ),
         "max_ahead": duration(
-            "How far ahead of the wall clock event times are believed; rows beyond are set aside. Not with `number`."
-            " By default 1 day.",
+            "Rows whose event time is further ahead of the wall clock are set aside. Not with `number`. By default 1"
+            " day.",
             "1 hour",
         ),
     },
     "source",
 )
 FOLDER = Section(
-    "A folder of files. Each is read once, when it appears: move complete files there.",
+    "A folder of files, each read once. Move only complete files there.",
     {
         "folder": Field(path("The folder.", "data/packets"), "path", is_path=True),
         "format": choice(
-            "How its files are read; `text` has one column, `value`; `avro` needs Spark's connector, `spark-avro`.",
+            "Format of the files. `text` has one column, `value`; `avro` needs Spark's connector `spark-avro`.",
             FORMATS,
             default="parquet",
         ),
         "schema": Field(
-            _ddl("The columns. Required for all but Parquet and `text`. By default those of the first Parquet file."),
+            _ddl("The columns. Required except for Parquet and `text`. By default those of the first Parquet file."),
             read=checked(parse_schema),
         ),
         "options": options(
-            "Options of Spark's reader, such as `header: true`. A CSV header must have the schema's names in its order,"
-            " unless `enforceSchema` is true. JSON and text are read line by line as UTF-8, and what cannot be parsed"
-            " is set aside: `multiLine`, `encoding`, `mode` and the like that say otherwise are refused."
+            "Options of Spark's reader, such as `header: true`. JSON and text are always lines of UTF-8; options such"
+            " as `multiLine` are refused. A CSV header must match the schema unless `enforceSchema` is true."
         ),
-        "max_files_per_micro_batch": _limit("At most so many new files per micro-batch. By default all there are."),
+        "max_files_per_micro_batch": _limit("The most new files per micro-batch. By default all."),
     },
     ("folder",),
 )
 DELTA = Section(
-    "A table of Delta Lake: the rows that it has, then those that are added.",
+    "A table of Delta Lake: its rows, then rows that are added.",
     {
-        "delta": Field(path("The table's folder, or its URI.", "data/fares"), "path", is_path=True),
+        "delta": Field(path("Folder or URI of the table.", "data/fares"), "path", is_path=True),
         "schema": Field(
-            _ddl("The columns that are read. Required for a table at a URI. By default all that the table has."),
+            _ddl("The columns to read. Required for a URI. By default all."),
             read=checked(parse_schema),
         ),
         "options": options("Options of Delta's source, such as `startingVersion: latest`."),
-        "max_files_per_micro_batch": _limit(
-            "At most so many new files per micro-batch. By default a thousand, as Delta has it."
-        ),
+        "max_files_per_micro_batch": _limit("The most new files per micro-batch. By default 1000."),
     },
     ("delta",),
 )
 OPTIONS_OF_KAFKA = options("Options of Spark's connector, such as `kafka.security.protocol: SSL`.")
-SERVERS = text("The cluster: `host:port,host:port`.", examples=["127.0.0.1:9092"])
-CATALOG = text("The name of a catalog in the configuration of PyIceberg. By default its default.", examples=["lake"])
+SERVERS = text("The brokers: `host:port,host:port`.", examples=["127.0.0.1:9092"])
+CATALOG = text(
+    "A catalog of PyIceberg's configuration, by name. By default PyIceberg's default catalog.", examples=["lake"]
+)
 KAFKA = Section(
-    "Topics of a Kafka cluster. Rows have `key`, `value` (both bytes), `topic`, `partition`, `offset` and `timestamp`."
-    " Read records with `parse: {json: value, ...}`.",
+    "Topics of Kafka. Rows have `key`, `value` (both bytes), `topic`, `partition`, `offset` and `timestamp`. Read"
+    " records with `parse: {json: value, ...}`.",
     {
         "kafka": Field(
             {
@@ -147,7 +145,7 @@ KAFKA = Section(
                 "items": {"type": "string", "minLength": 1},
                 "minItems": 1,
                 "minLength": 1,
-                "description": "The topic, or several.",
+                "description": "One topic, or a list.",
                 "examples": ["packets", ["packets", "flows"]],
             },
             "topics",
@@ -155,32 +153,28 @@ KAFKA = Section(
             lambda topics: topics[0] if len(topics) == 1 else list(topics),
         ),
         "servers": SERVERS,
-        "pattern": Field(
-            flag("Whether `kafka` is a regular expression: all topics whose names match it are read."), "is_pattern"
-        ),
+        "pattern": Field(flag("Whether `kafka` is a regular expression for names of topics."), "is_pattern"),
         "start": Field(
             {
                 "type": ["object", "string"],
                 "minLength": 1,
                 "description": "Where a new checkpoint begins: `earliest`, `latest`, or offsets by topic and partition"
-                " (-2 earliest, -1 latest).",
+                " (-2: earliest, -1: latest).",
                 "examples": ["earliest", {"packets": {"0": 17}}],
                 "default": LATEST,
             },
             read=written_start,
             write=lambda start: start if start in {EARLIEST, LATEST} else json.loads(start),
         ),
-        "headers": flag("Whether there is a column `headers`, an array of (key, value)."),
+        "headers": flag("Adds the column `headers`, an array of (key, value)."),
         "prefix": Field(
             text(
-                "What names of columns begin with, except `value`: for records that have things of the same names.",
+                "Prefix of all column names except `value`. Use it if records have fields of these names.",
                 examples=["kafka_"],
             ),
             write=lambda prefix: prefix or None,
         ),
-        "max_rows_per_micro_batch": _limit(
-            "At most so many records per micro-batch. By default as many as there is time for."
-        ),
+        "max_rows_per_micro_batch": _limit("The most records per micro-batch. By default as many as fit the time."),
         "options": OPTIONS_OF_KAFKA,
     },
     ("kafka", "servers"),
@@ -188,7 +182,7 @@ KAFKA = Section(
 SOURCES: Mapping[type, Section] = {KafkaSource: KAFKA, DeltaSource: DELTA, FolderSource: FOLDER}
 """The sections of sources, by what they describe; that of the rate source is of another shape."""
 RATE = mapping(
-    "Spark's generator of rows: `timestamp`, and `value` from 0 on.",
+    "Spark's generator of rows with `timestamp` and `value`, which counts from 0.",
     {
         "rate": mapping(
             "Its settings.",
@@ -200,17 +194,15 @@ RATE = mapping(
 )
 
 
-def _parse(text_format: TextFormat, written: str) -> Section:
+def _parse(text_format: TextFormat, written: str, columns: str) -> Section:
     return Section(
-        f"The text of a column, string or binary, is {written}.",
+        f"Parses {written} in a column of text or bytes.",
         {
-            text_format.value: Field(text("The column that holds the text.", examples=["value"]), "column"),
-            "schema": Field(
-                _ddl("What to take out of it; of CSV all columns, in order."), read=parse_schema, write=format_schema
-            ),
+            text_format.value: Field(text("The column.", examples=["value"]), "column"),
+            "schema": Field(_ddl(columns), read=parse_schema, write=format_schema),
             "options": options(
-                f"Options of Spark's `from_{text_format}`; a `mode` but `PERMISSIVE`, an `encoding` but `UTF-8` and"
-                " `columnNameOfCorruptRecord` are refused."
+                f"Options of Spark's `from_{text_format}`. `mode`, `encoding` and `columnNameOfCorruptRecord` are"
+                " fixed."
             ),
         },
         (text_format.value, "schema"),
@@ -218,19 +210,18 @@ def _parse(text_format: TextFormat, written: str) -> Section:
 
 
 PARSE: Mapping[TextFormat, Section] = {
-    TextFormat.JSON: _parse(TextFormat.JSON, "a JSON object"),
-    TextFormat.CSV: _parse(TextFormat.CSV, "a line of CSV"),
+    TextFormat.JSON: _parse(TextFormat.JSON, "JSON objects", "The fields to read."),
+    TextFormat.CSV: _parse(TextFormat.CSV, "lines of CSV", "All columns, in order."),
     TextFormat.AVRO: Section(
-        "The bytes of a column are a record of Avro; with a registry, in Confluent's wire format. Needs the extra"
-        " `avro`.",
+        "Parses Avro records in a column of bytes; with `registry` in Confluent's wire format. Needs the extra `avro`.",
         {
-            TextFormat.AVRO.value: Field(text("The column that holds the bytes.", examples=["value"]), "column"),
+            TextFormat.AVRO.value: Field(text("The column.", examples=["value"]), "column"),
             "schema": Field(
                 {
                     "type": ["object", "string"],
                     "minLength": 1,
-                    "description": "The schema as which records are read: JSON, as text or written out. Without"
-                    " `registry`, either this or `schema_file` is needed. By default the latest that the registry has.",
+                    "description": "The schema to read records with, as JSON text or YAML. Without `registry`, this or"
+                    " `schema_file` is required. By default the registry's latest.",
                     "examples": [{"type": "record", "name": "Packet", "fields": [{"name": "size", "type": "int"}]}],
                 },
                 "avro_schema",
@@ -238,21 +229,22 @@ PARSE: Mapping[TextFormat, Section] = {
                 lambda schema: schema or None,
             ),
             "schema_file": Field(
-                path("In the place of `schema`, a file that holds it.", "packet.avsc"),
+                path("A file with the schema, instead of `schema`.", "packet.avsc"),
                 "avro_schema",
                 lambda file: avro_text(Path(file)),
                 lambda _: None,
                 is_path=True,
             ),
             "registry": text(
-                "The registry that has the schemas which records were written with.", examples=["http://registry:8081"]
+                "URL of the registry with the schemas that records were written with.",
+                examples=["http://registry:8081"],
             ),
             "subject": text(
-                "What the stream's schema is called in the registry. By default the topic's name and `-value`.",
+                "Name of the stream's schema in the registry. By default the topic's name and `-value`.",
                 examples=["packets-value"],
             ),
             "options": options(
-                'Who asks the registry: `basic.auth.user.info: "user:password"` or `bearer.auth.token: ...`.'
+                'Login at the registry: `basic.auth.user.info: "user:password"` or `bearer.auth.token: ...`.'
             ),
         },
         (TextFormat.AVRO.value,),
@@ -261,18 +253,19 @@ PARSE: Mapping[TextFormat, Section] = {
 """How text in one column becomes columns, by format."""
 
 
+_HOSTS = "host string, subnet string"
 RELATION = mapping(
-    "A stored relation in files, in which rows are looked up. It is read at the start, and when it changes.",
+    "A stored table for lookups, in files. It is read at the start, and when it changes.",
     {
-        "path": path("A file or folder; local ones must exist.", "hosts.parquet"),
+        "path": path("A file or folder. Local ones must exist.", "hosts.parquet"),
         "format": choice(
-            "How it is read. `avro` needs the extra `avro`. By default what the path ends with, else parquet.", FORMATS
+            "Format of the files; `avro` needs the extra `avro`. By default the ending of the path, else parquet.",
+            FORMATS,
         ),
         "schema": _ddl(
-            "The columns. Without them, only the files tell those of formats other than Parquet, and a lookup must"
-            " name its `columns`. Required for folders of Parquet partitions (`day=1`). By default those of Parquet"
-            " files.",
-            "host string, subnet string",
+            "The columns. Required for partitioned folders of Parquet (`day=1`). If left out for other formats, lookups"
+            " must name their `columns`. By default those of the Parquet files.",
+            _HOSTS,
         ),
         "options": options("For `csv`: `header` (default true), `sep` or `delimiter`.").schema,
     },
@@ -280,30 +273,22 @@ RELATION = mapping(
 )
 TABLE_RELATIONS: Mapping[type, Section] = {
     DeltaSource: Section(
-        "A table of Delta Lake, in which rows are looked up as it is at each micro-batch.",
+        "A table of Delta Lake for lookups. Each micro-batch reads it as it is then.",
         {
-            "delta": Field(path("The table's folder, or its URI.", "data/hosts"), "path", is_path=True),
+            "delta": Field(path("Folder or URI of the table.", "data/hosts"), "path", is_path=True),
             "schema": Field(
-                _ddl(
-                    "The columns that are read. Required for a table at a URI. By default all that the table has.",
-                    "host string, subnet string",
-                ),
-                read=checked(parse_schema),
+                _ddl("The columns to read. Required for a URI. By default all.", _HOSTS), read=checked(parse_schema)
             ),
         },
         ("delta",),
     ),
     IcebergSource: Section(
-        "A table of Iceberg, in which rows are looked up. It is read at the start, and when it has another snapshot.",
+        "A table of Iceberg for lookups. It is read at the start, and when it has another snapshot.",
         {
             "iceberg": Field(text("The table: `namespace.table`.", examples=["live.hosts"]), "table"),
             "catalog": Field(CATALOG, write=lambda catalog: catalog or None),
             "schema": Field(
-                _ddl(
-                    "The columns that are read. Without them, a lookup must name its `columns`. By default all that the"
-                    " table has.",
-                    "host string, subnet string",
-                ),
+                _ddl("The columns to read. If left out, lookups must name their `columns`. By default all.", _HOSTS),
                 read=checked(parse_schema),
             ),
         },

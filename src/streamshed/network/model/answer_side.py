@@ -22,7 +22,7 @@ def side_time(side: Node) -> str:
     """Return the column that is the time of a side's rows: of answers, where their windows start ([T06] §3.2).
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(10), time="timestamp")
         >>> side_time(ticks.node), side_time(ticks.window("1 minute").agg(n="count(*)").filter("n > 3").node)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from streamshed.errors import Problem
-from streamshed.network.model.identity import row_identity
-from streamshed.network.model.registered_schema import with_registered_schema
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import as_source
 from streamshed.network.model.stream import Stream, default_clock
+from streamshed.network.source.identity import row_identity
+from streamshed.network.source.registered_schema import with_registered_schema
+from streamshed.network.source.sources import as_source
 from streamshed.network.terms.parsing import Parse
 from streamshed.network.terms.problems import Problems
 from streamshed.network.words.duration import parse_duration
@@ -54,7 +54,7 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
         SourceUnavailableError: The source's columns cannot be read.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> ticks = stream("ticks", rate(10), number="value")
         >>> str(ticks.window(1000, every=100).agg(n="count(*)"))
         'n = count(*) over 1000 every 100'

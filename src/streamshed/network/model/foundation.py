@@ -7,7 +7,7 @@ from functools import cached_property
 
 from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.query import AnswerMode, Query
-from streamshed.network.model.selection import definition_of
+from streamshed.network.model.row_selection import definition_of
 from streamshed.network.terms.window import WindowSpecification
 
 
@@ -55,7 +55,7 @@ def chains(queries: Sequence[Query]) -> tuple[tuple[Query, ...], ...]:
     """Return, per query, the aggregates on the way to it, the one next to the stream first, and last the query itself.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(1), time="timestamp")
         >>> sums = ticks.window("10 s").agg(total="sum(value)")

@@ -6,11 +6,11 @@ from typing import cast
 
 from streamshed.errors import InvalidNetworkError, Problem
 from streamshed.network.model.answer_side import side_time
-from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.join_source import JoinSource, default_prefix
 from streamshed.network.model.node import Node
-from streamshed.network.model.sources import RateSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.identity import Identity, IdentityKind
+from streamshed.network.source.sources import RateSource
 from streamshed.network.sql.expression import parse_expression
 from streamshed.network.terms.join_condition import JoinKey, join_condition
 from streamshed.network.terms.join_shedding import JoinMode, JoinShedding

@@ -17,7 +17,7 @@ from streamshed.network.model.join_problems import (
     window_problems,
 )
 from streamshed.network.model.node import Node
-from streamshed.network.model.selection import definition_of
+from streamshed.network.model.row_selection import definition_of
 from streamshed.network.terms.join_condition import (
     CommonItems,
     EqualColumns,
@@ -112,7 +112,7 @@ class JoinSource:
         """How long either side waits, for people.
 
         Example:
-            >>> from streamshed.network.model.sources import rate
+            >>> from streamshed.network.source.sources import rate
             >>> from streamshed.network.model.declared_stream import stream
             >>> calls = stream("calls", rate(10), time="timestamp")
             >>> alerts = stream("alerts", rate(10), time="timestamp")
@@ -138,7 +138,7 @@ def default_prefix(node: Node) -> str:
     """The name of a node's stream and an underscore, as a prefix of columns.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> default_prefix(stream("calls.v2", rate(10), time="timestamp").node)
         'calls_v2_'

@@ -53,12 +53,10 @@ class QueryNetwork:
         queries: The queries, in the order given.
         max_depth: How many aggregates may follow one another, now and later under the same checkpoint; those of its
             queries do in any case, see `depth`.
-        joins: Whether streams may be joined, likewise.
     """
 
     queries: tuple[Query, ...]
     max_depth: int = 1
-    joins: bool = False
 
     start: ClassVar[Callable[..., Any]]
     answers: ClassVar[Callable[..., Any]]
@@ -93,7 +91,7 @@ class QueryNetwork:
     @cached_property
     def foundation(self) -> "QueryNetwork":
         """What it asks of its streams: of nested aggregates the first, see `Foundation`."""
-        return QueryNetwork(tuple(first for first, *_ in chains(self.queries)), self.max_depth, self.joins)
+        return QueryNetwork(tuple(first for first, *_ in chains(self.queries)), self.max_depth)
 
     @cached_property
     def depth(self) -> int:
@@ -145,7 +143,7 @@ class QueryNetwork:
 
         Example:
             >>> from streamshed.network.model.declared_stream import stream
-            >>> from streamshed.network.model.sources import rate
+            >>> from streamshed.network.source.sources import rate
             >>> ticks = stream("ticks", rate(100), time="timestamp")
             >>> there = network(ticks.window("1 minute").agg(n="count(*)").query("count"))
             >>> largest = there.rows("ticks").window("1 minute").agg(most="max(value)").query("largest")
@@ -198,7 +196,7 @@ class QueryNetwork:
             InvalidNetworkError: There is no such query or goal, or a goal cannot be.
 
         Example:
-            >>> from streamshed.network.model.sources import rate
+            >>> from streamshed.network.source.sources import rate
             >>> from streamshed.network.model.declared_stream import stream
             >>> ticks = stream("ticks", rate(100), time="timestamp")
             >>> total = ticks.window("1 minute").agg(total="sum(value)").query("total")
@@ -226,20 +224,19 @@ class QueryNetwork:
         return {query.name: query for query in self.queries}
 
 
-def network(*queries: Query, max_depth: int = 1, joins: bool = False) -> QueryNetwork:
+def network(*queries: Query, max_depth: int = 1) -> QueryNetwork:
     """Put queries together.
 
     Args:
         *queries: The queries; those that ask the same share their work.
         max_depth: How many aggregates may follow one another, now and later under the same checkpoint; needed only
             where later queries are to be nested deeper than these.
-        joins: Whether streams may be joined, likewise.
 
     Raises:
         InvalidNetworkError: Listing all that is wrong: no query, a name used twice, one name for two streams.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp")
         >>> even = ticks.filter("value % 2 = 0").window("1 minute").agg(n="count(*)").query("even")
@@ -247,7 +244,7 @@ def network(*queries: Query, max_depth: int = 1, joins: bool = False) -> QueryNe
         >>> [str(node) for node in network(even, total).nodes]
         ['ticks', 'filter value % 2 = 0', 'n = count(*) over 1 minute', 'total = sum(value) over 1 minute']
     """
-    return QueryNetwork(queries, max_depth, joins)
+    return QueryNetwork(queries, max_depth)
 
 
 def _stranger(thing: object) -> str:
@@ -262,8 +259,6 @@ def _setting_problems(network: QueryNetwork) -> Iterator[str]:
         yield "a network needs at least one query"
     if not is_whole_number(network.max_depth, at_least=1):
         yield Problem("max_depth must be a whole number of at least 1", got=repr(network.max_depth))
-    if not is_a(network.joins, bool):
-        yield Problem("joins must be True or False", got=repr(network.joins))
 
 
 def _query_problems(queries: tuple[Query, ...]) -> Iterator[str]:

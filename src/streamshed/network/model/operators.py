@@ -239,7 +239,7 @@ def last_drop(node: Node) -> Node:
     """Return the node itself or the next above it that may drop rows; the stream where none does.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> large = stream("ticks", rate(100), time="timestamp").filter("value > 3")
         >>> str(last_drop(large.map(half="value / 2").node)), str(last_drop(large.stream))

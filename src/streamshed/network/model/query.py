@@ -12,7 +12,7 @@ from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.model.gaps_by_group import by_group_problems
 from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.node import Node
-from streamshed.network.model.selection import definition_of
+from streamshed.network.model.row_selection import definition_of
 from streamshed.network.model.stream import Stream
 from streamshed.network.terms.aggregate import ESTIMATED
 from streamshed.network.terms.gap import DEFAULT_GAP, GapsBy, GapTolerance, gap_tolerance, gaps_by

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from streamshed.errors import InvalidNetworkError, Problem, SourceUnavailableError
-from streamshed.network.model.delta_source import DeltaSource
-from streamshed.network.model.iceberg_source import IcebergSource
 from streamshed.network.model.relation_options import check_options
-from streamshed.network.model.sources import DataFrameSource, FileFormat, file_format
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.iceberg_source import IcebergSource
+from streamshed.network.source.sources import DataFrameSource, FileFormat, file_format
 from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.words.given import given_options
 from streamshed.network.words.keywords import with_advice
@@ -122,7 +122,7 @@ def relation(
         SourceUnavailableError: The file or the table is not there.
 
     Example:
-        >>> from streamshed.network.model.delta_source import delta
+        >>> from streamshed.network.source.delta_source import delta
         >>> relation("hosts", delta("data/hosts", schema="host string, subnet string")).place
         'delta "data/hosts"'
     """

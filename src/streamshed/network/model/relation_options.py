@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamshed.errors import InvalidNetworkError, Problem, closest_name
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 
 _TRUTHS = {"true": True, "false": False}
 _OPTIONS: Mapping[FileFormat, tuple[str, ...]] = {FileFormat.CSV: ("header", "sep", "delimiter")}

@@ -91,7 +91,7 @@ def rendered(network: QueryNetwork, form: str = "text") -> str:
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = network(stream("ticks", rate(100), time="timestamp").query("rows"))
         >>> print(rendered(ticks))
@@ -110,7 +110,7 @@ def to_text(picture: NetworkSnapshot) -> str:
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(100), time="timestamp")
         >>> even = ticks.filter("value % 2 = 0")

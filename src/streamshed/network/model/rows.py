@@ -170,7 +170,7 @@ class Rows:
             InvalidNetworkError: Listing all that is wrong.
 
         Example:
-            >>> from streamshed.network.model.sources import rate
+            >>> from streamshed.network.source.sources import rate
             >>> from streamshed.network.model.declared_stream import stream
             >>> calls = stream("calls", rate(10), time="timestamp")
             >>> alerts = stream("alerts", rate(10), time="timestamp")

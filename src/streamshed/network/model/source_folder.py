@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from streamshed.errors import SourceUnavailableError
-from streamshed.network.model.sources import FolderSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import FolderSource
 
 _PATTERN = "*?[]{}\\"
 """What makes a path a pattern to Spark."""

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from streamshed.errors import Problem
-from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.node import Node
-from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, OutsideSource
+from streamshed.network.source.identity import Identity, IdentityKind
+from streamshed.network.source.sources import DataFrameSource, FileFormat, FolderSource, OutsideSource
 from streamshed.network.terms.parsing import Parse, TextFormat
 from streamshed.network.terms.problems import Problems, unknown_column
 from streamshed.network.terms.windowing_attribute import WindowingAttribute, attribute_problems, windowing_attribute
@@ -91,7 +91,7 @@ class Stream(Node):
 
         Example:
             >>> from streamshed.network.model.declared_stream import stream
-            >>> from streamshed.network.model.sources import folder
+            >>> from streamshed.network.source.sources import folder
             >>> lines = folder("in", "json", schema="ts timestamp, size int")
             >>> stream("packets", lines, time="ts").stream.text.column
             'value'
@@ -163,7 +163,7 @@ class Stream(Node):
 
         Example:
             >>> from streamshed.network.model.declared_stream import stream
-            >>> from streamshed.network.model.sources import rate
+            >>> from streamshed.network.source.sources import rate
             >>> stream("ticks", rate(10), time="timestamp", watermark="1 second").stream.windowing
             'time timestamp, watermark 1 second'
             >>> stream("ticks", rate(10), number="value").stream.windowing

@@ -33,17 +33,21 @@ class LoadPrior:
         LoadPrior(fixed_seconds=0.4, seconds_per_row=2e-06, read_share=0.25, is_measured=False)
     """
 
-    fixed_seconds: float = setting(0.4, "What a micro-batch costs without any row.", forms.number(exclusiveMinimum=0))
+    fixed_seconds: float = setting(
+        0.4, "Seconds that a micro-batch without rows takes.", forms.number(exclusiveMinimum=0)
+    )
     seconds_per_row: float = setting(
-        1e-6, "What a row costs that is read and admitted.", forms.number(exclusiveMinimum=0)
+        1e-6, "Seconds that a row takes that is read and kept.", forms.number(exclusiveMinimum=0)
     )
     read_share: float = setting(
         0.25,
-        "The share of that which is spent even on a row that the sampler drops: on reading it.",
+        "The share of `seconds_per_row` that reading takes. A row that is shed costs this, too.",
         forms.number(exclusiveMinimum=0, exclusiveMaximum=1),
     )
     is_measured: bool = setting(
-        False, "Whether these were measured with these queries on this machine: they are doubted less.", forms.flag()
+        False,
+        "Whether these costs were measured with these queries on this machine. Then they are trusted more.",
+        forms.flag(),
     )
 
     def __post_init__(self) -> None:

@@ -75,12 +75,15 @@ class RunSettings(Settings):
 
     statistics: str | None = setting(
         None,
-        "A JSON file of known costs and rows, such as `streamshed profile` writes.",
+        "A JSON file of costs and rows, as `streamshed profile` writes it.",
         forms.path("statistics.json"),
-        unless="nothing is known",
+        unless="guesses",
     )
     checkpoint: str | None = setting(
-        None, "The checkpoint's folder.", forms.path("out/checkpoint"), unless="none: each run starts anew"
+        None,
+        "Folder (path or URI) of the checkpoint.",
+        forms.path("out/checkpoint"),
+        unless="none: each run starts anew",
     )
     sink: SinkSettings = setting(
         SinkSettings(),
@@ -89,8 +92,7 @@ class RunSettings(Settings):
     )
     predictions: PredictionSettings | None = setting(
         None,
-        "Fill gaps as the network runs: predictions of dropped windows, once later ones are answered; needs a sink of"
-        " Parquet.",
+        "Write predictions of dropped windows while the network runs. Needs a sink of Parquet without `partition_by`.",
         forms.instance(PredictionSettings, reference("predictions")),
         unless="none",
     )

@@ -60,98 +60,100 @@ class Settings:
     )
     larger_micro_batches: bool = setting(
         False,
-        "Let micro-batches take longer than a trigger, as far as the latency allows, before rows are shed.",
+        "Let micro-batches take longer than the trigger, up to half of `latency`, before rows are shed.",
         forms.flag(),
     )
     prior: LoadPrior | None = setting(
         None,
-        "What micro-batches and rows are believed to cost until that was measured.",
+        "A first guess of costs, used until they are measured.",
         forms.instance(LoadPrior, reference("prior")),
-        unless="what was measured on small machines",
+        unless="values from small machines",
     )
     headroom: float = setting(
-        SHED_FROM, "The share of the time that a plan may fill.", forms.number(exclusiveMinimum=0, maximum=1)
+        SHED_FROM,
+        "The share of the available time that a plan may fill. Smaller values shed earlier; 1 leaves no reserve.",
+        forms.number(exclusiveMinimum=0, maximum=1),
     )
-    policy: str = setting(DEFAULT_POLICY, "How rows are chosen.", forms.choice(*POLICY_NAMES))
+    policy: str = setting(
+        DEFAULT_POLICY, "How queries share the rows that there is time for.", forms.choice(*POLICY_NAMES)
+    )
     fudge: float = setting(
         0.0,
-        "What the policy `hoeffding` adds to the C of each query, against statistics that may be wrong: the larger, the"
-        " more alike all rates.",
+        "Only for policy `hoeffding`: how little it trusts the statistics. 0: fully; the larger, the more alike all"
+        " sampling rates.",
         forms.number(minimum=0),
     )
-    advisory: bool = setting(False, "Plan, but shed nothing.", forms.flag())
+    advisory: bool = setting(False, "Make and record plans, but shed nothing.", forms.flag())
     unscalable: Unscalable = setting(
         "refuse",
-        "What to do about approximate queries that a sample cannot answer: `refuse` them before anything runs, or"
-        " `keep` all of their rows.",
+        "What happens to approximate queries that a sample cannot answer: `refuse` stops the start, `keep` keeps all"
+        " their rows.",
         forms.choice("refuse", "keep"),
     )
     confidence: float = setting(
         0.95,
-        "How sure error bounds are; 1 − δ of the policy `hoeffding`.",
+        "Probability that error bounds hold; 1 − δ of policy `hoeffding`.",
         forms.number(exclusiveMinimum=0, exclusiveMaximum=1),
     )
     state_limit: str | None = setting(
         None,
-        "How much state may take before queries that tolerate gaps make room.",
+        "The most that state may take. Near it, queries in mode `subset` drop windows.",
         forms.measure("size", "2 GiB", parse_byte_size, least="more than nothing"),
         unless="no limit",
     )
     max_age: str | None = setting(
         None,
-        "How old rows may be, by event time, while there is a backlog: older ones are skipped, and their windows are"
-        " gaps.",
+        "During a backlog, rows that are this much older than the newest are skipped; their windows are gaps.",
         _duration("5 minutes"),
         unless="any age",
     )
     partitions: int | None = setting(
         None,
-        "State partitions per stage of a new checkpoint.",
+        "State partitions per stage. Only for a new checkpoint.",
         forms.whole_number(minimum=1),
-        unless="as many as cores, with `elastic` those of `most` workers",
+        unless="as many as cores; with `elastic` its `partitions`, else the cores of `most` workers",
     )
     reserve: Sequence[str] = setting(
         (),
-        "State families to hold for queries that may come later.",
+        "State families that queries added later may need. Only for a new checkpoint.",
         forms.names("state family", *STATE_FAMILIES),
         unless="none",
     )
     elastic: ElasticSettings | None = setting(
         None,
-        "How workers (executors) are added and released, before and beside shedding.",
+        "How the run adds and releases workers (executors).",
         forms.instance(ElasticSettings, reference("elastic")),
-        unless="none: their number is not changed",
+        unless="none: the number of workers stays",
     )
     worker_patience: str = setting(
         "2 minutes",
-        "How long there may be work and no worker of the cluster, at the start or later, before that is an error.",
+        "How long the run waits while it has work but no executor, at the start or later. Then it fails.",
         _duration("2 minutes"),
     )
     fault_patience: str = setting(
         "10 minutes",
-        "How long a fault that passes, such as a broker that does not answer, is waited out: what it ended is started"
-        " again from the checkpoint, with growing pauses.",
+        "How long the run keeps restarting from its checkpoint if a server, such as a broker, does not answer. Then it"
+        " fails.",
         _duration("10 minutes"),
     )
     publish_needs: str | os.PathLike[str] | None = setting(
         None,
-        "A file that tells, with every decision, what is needed of the streams: networks that feed them may shed what"
-        " is not.",
+        "A file in which the run says which rows it needs. Networks that feed its streams can shed the rest.",
         forms.path("out/needs.json"),
         unless="none",
     )
     feeds: Sequence[Feed] = setting(
         (),
-        "Queries that are streams of other networks, and where those publish what they need.",
+        "Queries that are streams of other networks, and the files in which those publish their needs.",
         forms.instances(Feed, by_name("Queries that are streams of other networks, by query.", reference("feed"))),
         unless="none",
     )
     host: str = setting(
         "127.0.0.1",
-        "Address of the driver on which it hands out plans; executors must reach it.",
+        "Address of the driver from which executors fetch plans.",
         forms.text("127.0.0.1"),
     )
-    port: int = setting(0, "Its port; 0: any that is free.", forms.whole_number(minimum=0, maximum=65535))
+    port: int = setting(0, "Port of `host`; 0: any free one.", forms.whole_number(minimum=0, maximum=65535))
 
     def __post_init__(self) -> None:
         problems = [*value_problems(self)]

@@ -3,6 +3,8 @@
 The parser has no function builders: those rewrite and drop arguments, and every column must keep its place.
 """
 
+import ctypes
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -21,6 +23,8 @@ from streamshed.errors import InvalidExpressionError, Problem
 _BEFORE = "SELECT ("
 _AFTER = "\n)"
 _CLOSING = {")": "(", "]": "["}
+_NUMBER = re.compile(r"((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?)(f|d|bd)?", re.IGNORECASE)
+"""A number as Spark's SQL writes it, with the letters of its type; those of whole numbers are left out."""
 
 Tree: TypeAlias = exp.Expr
 
@@ -128,6 +132,20 @@ def matching_pairs(tokens: tuple[Token, ...]) -> Iterator[tuple[int, int]]:
             open_indexes.append(index)
         elif token.is_symbol(")"):
             yield open_indexes.pop(), index
+
+
+def sql_number(text: str) -> float | None:
+    """Read a number as Spark does; None: the text is no number.
+
+    Example:
+        >>> sql_number("0.5"), sql_number(".5D"), sql_number("5e-1bd"), sql_number("0.1F"), sql_number("0.5X")
+        (0.5, 0.5, 0.5, 0.10000000149011612, None)
+    """
+    number_match = _NUMBER.fullmatch(text)
+    if number_match is None:
+        return None
+    number = float(number_match[1])
+    return ctypes.c_float(number).value if number_match[2] in {"f", "F"} else number
 
 
 def _tokens(text: str, raw: list[Any]) -> tuple[Token, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from streamshed.errors import Problem, closest_name
-from streamshed.network.model.kafka_source import topic_columns
+from streamshed.network.source.kafka_source import topic_columns
 from streamshed.network.sql.sql_syntax import Token
 from streamshed.network.sql_text.document_parts import DocumentParts
 from streamshed.network.sql_text.sql_cursor import SqlCursor, unquoted_name
@@ -22,7 +22,7 @@ _RATE_KEYS = ("rows_per_second",)
 _STREAM_KEYS = ("identity", "idle_after", "clock", "max_ahead")
 _TABLE_PLACES = ("path", "delta", "iceberg")
 _TABLE_KEYS = (*_TABLE_PLACES, "format", "options", "catalog")
-_NETWORK_KEYS = ("max_depth", "joins")
+_DEPTH = "max_depth"
 _RATE_COLUMNS = "timestamp TIMESTAMP, value BIGINT"
 _NUMBERS = ("bigint", "int", "integer", "smallint", "tinyint", "long", "short", "byte")
 _FORMATS = ("json", "csv", "avro")
@@ -151,9 +151,9 @@ def read_function(parts: DocumentParts, cursor: SqlCursor) -> dict[str, str]:
 
 
 def read_setting(parts: DocumentParts, cursor: SqlCursor) -> None:
-    """Read what follows SET: a setting of the run, or `max_depth` or `joins`."""
+    """Read what follows SET: a setting of the run, or `max_depth`."""
     for token, key, value in settings_of(cursor):
-        keys = (key,) if key in _NETWORK_KEYS else ("run", key)
+        keys = (key,) if key == _DEPTH else ("run", key)
         target = parts.parts if len(keys) == 1 else parts.parts["run"]
         if key in target:
             raise SqlRefusal([token], f"{key} is set twice")

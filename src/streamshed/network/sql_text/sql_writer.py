@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.network.model.kafka_source import topic_identity
+from streamshed.network.source.kafka_source import topic_identity
 from streamshed.network.sql_text.declarations import columns_given_by
 from streamshed.network.sql_text.overload_clause import written_overload
 from streamshed.network.sql_text.sql_tokens import tokens_of
@@ -124,7 +124,7 @@ def _view_names(
 
 
 def _settings(document: Mapping[str, Any]) -> Iterator[str]:
-    settings = {key: document[key] for key in ("max_depth", "joins") if key in document}
+    settings = {key: value for key, value in document.items() if key == "max_depth"}
     settings |= document.get("run", {})
     if settings:
         yield "\n".join(f"SET {key} = {literal(value)};" for key, value in settings.items())[:-1]

@@ -9,8 +9,7 @@ from typing import Any
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError, Problem, closest_name
 from streamshed.network.sql.expression import Expression, parse_expression, quoted
 from streamshed.network.sql.sql_meaning import aggregates_called
-from streamshed.network.sql.sql_number import sql_number
-from streamshed.network.sql.sql_syntax import Token, TokenKind, matching_pairs, read_sql
+from streamshed.network.sql.sql_syntax import Token, TokenKind, matching_pairs, read_sql, sql_number
 from streamshed.network.terms.distinct_values import DistinctValues
 from streamshed.network.terms.function import FunctionReference, function_reference
 from streamshed.network.words.columns import normal_type

@@ -10,7 +10,7 @@ from streamshed.network.words.byte_size import format_byte_size
 from streamshed.network.words.given import is_finite, is_text, is_whole_number
 
 JOIN_POLICY_NAMES = ("random_drop", "rate_adaptation", "time_correlation", "direction", "greedy")
-"""How what is compared may be chosen; `streamshed.joins.choose.policies` says what each does."""
+"""How what is compared may be chosen; `streamshed.joins.choose.join_policies` says what each does."""
 
 DEFAULT_JOIN_POLICY_NAME = "greedy"
 DEFAULT_SAMPLING = 0.1

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from streamshed.errors import InvalidExpressionError, InvalidNetworkError, Problem, closest_name
 from streamshed.network.sql.expression import Expression
-from streamshed.network.sql.literals import unfit_literals
+from streamshed.network.sql.unfit_literals import unfit_literals
 from streamshed.network.words.columns import declared_name
 from streamshed.network.words.function_names import LITERAL_FUNCTIONS
 

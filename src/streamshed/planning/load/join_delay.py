@@ -18,7 +18,7 @@ def delay_of_stream(stream: Stream) -> int:
     its results closes as much later. Of a stream whose rows come from outside, and of a join of such, 0.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> calls, alerts = (stream(name, rate(10), time="timestamp") for name in ("calls", "alerts"))
         >>> delay_of_stream(calls.join(alerts, on="value", within="9 s").stream)

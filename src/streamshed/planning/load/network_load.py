@@ -110,7 +110,7 @@ def strangers(network: QueryNetwork, statistics: NetworkStatistics) -> list[str]
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = network(stream("ticks", rate(1), time="timestamp").query("rows"))
         >>> strangers(ticks, NetworkStatistics(queries={"row": QueryStatistics()}))
@@ -135,7 +135,7 @@ def rows_within(stream: Stream, arriving: StreamStatistics, window: WindowSpecif
     """Return how many rows of a stream there are in a window, or the share of them that come to a place.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(1), time="timestamp").stream
         >>> minute = WindowSpecification(60_000_000, 60_000_000)

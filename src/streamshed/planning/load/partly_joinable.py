@@ -16,7 +16,7 @@ def partly_joinable(streams: Iterable[Stream], whole: Collection[str]) -> frozen
         whole: Names of streams with queries that need all of their rows.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> calls, alerts = (stream(name, rate(1), time="timestamp") for name in ("calls", "alerts"))
         >>> pairs, all_pairs = (

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from streamshed.planning.tree.quantization import WHOLE, code_of
-from streamshed.planning.tree.work_codes import work_shares
+from streamshed.planning.tree.quantization import WHOLE, code_of, work_shares
 
 
 class Remedy(StrEnum):

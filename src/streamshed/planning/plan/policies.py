@@ -11,9 +11,8 @@ from streamshed.planning.plan.coming_work import ComingWork
 from streamshed.planning.plan.query_rates import QueryRates, demanded_shares, spread, uniform_spread
 from streamshed.planning.rates.hoeffding import PAPERS_BOUND, HoeffdingSettings
 from streamshed.planning.rates.rate_policies import BY_SIZE, COUNTING, RATE_POLICIES, RatePolicy, rate_policy_named
-from streamshed.planning.tree.quantization import WHOLE
+from streamshed.planning.tree.quantization import WHOLE, work_shares
 from streamshed.planning.tree.scalability import check_scalable
-from streamshed.planning.tree.work_codes import work_shares
 
 
 @dataclass(frozen=True, slots=True)

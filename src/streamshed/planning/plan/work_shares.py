@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from streamshed.network.model.network import QueryNetwork
 from streamshed.planning.plan.budget import Budget
 from streamshed.planning.plan.plan import Remedy, SheddingPlan
-from streamshed.planning.tree.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of
+from streamshed.planning.tree.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of, work_shares
 from streamshed.planning.tree.scalability import least_shares, protected_streams
-from streamshed.planning.tree.work_codes import work_shares
 from streamshed.statistics.forecast import Statistics
 
 

@@ -1,6 +1,7 @@
-"""Sampling rates in 32 steps a decade, so that few of them ever stand in a state key."""
+"""Sampling rates, and shares of work, in 32 steps a decade, so that few of them ever stand in a state key."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +79,27 @@ def sampling_rates_of(codes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Return `sampling_rate_of` of each code."""
     sampling_rates: npt.NDArray[np.float64] = _RATES[codes]
     return sampling_rates
+
+
+def work_share(work_code: int, least_share: float) -> float:
+    """Return the share of all work on a stream's rows that is done: L + (1 − L)·P.
+
+    Args:
+        work_code: That of P, the share of the work that may be shed which is done all the same.
+        least_share: L, the share of all work that nothing may shed.
+
+    Example:
+        Half of the work is for queries that need every row; of the rest a tenth is done.
+
+        >>> round(work_share(32, 0.5), 3), work_share(0, 0.1)
+        (0.55, 1.0)
+    """
+    return 1.0 if work_code == WHOLE else least_share + (1 - least_share) * sampling_rate_of(work_code)
+
+
+def work_shares(work_codes: Mapping[str, int], least_shares: Mapping[str, float]) -> dict[str, float]:
+    """Return `work_share` of every stream; of one whose least share is not told, all may be shed."""
+    return {stream: work_share(code, least_shares.get(stream, 0.0)) for stream, code in work_codes.items()}
 
 
 _RATES = np.array([sampling_rate_of(code) for code in range(SMALLEST + 1)])

@@ -18,8 +18,8 @@ from pyspark.sql import types as T
 from pyspark.sql.pandas.functions import arrow_udf
 
 from streamshed.columnar.avro_values import avro_values
-from streamshed.network.model.registered_schema import require_registered
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.registered_schema import require_registered
 from streamshed.network.terms.parsing import Parse, TextFormat
 from streamshed.network.words.columns import Column as SchemaColumn
 from streamshed.network.words.columns import format_schema

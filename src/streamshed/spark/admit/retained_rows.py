@@ -12,8 +12,8 @@ from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.planning.window_drop.windows.provenance import NeededRows
 from streamshed.sharing.gating import NEVER, Gating, words_of
 from streamshed.sharing.intake import Share
-from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.sharing_class import WORD_BITS
+from streamshed.sharing.stream_work import StreamWork
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from streamshed.network.model.identity import IdentityKind
-from streamshed.network.model.sources import FolderSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.identity import IdentityKind
+from streamshed.network.source.sources import FolderSource
 from streamshed.network.terms.cohorts import COHORTS
 from streamshed.network.terms.parsing import Parse, TextFormat
 from streamshed.network.words.columns import Column as SchemaColumn
@@ -58,7 +58,7 @@ from streamshed.spark.common.internal_names import (
     UNREADABLE,
 )
 from streamshed.spark.plan.plan_columns import Plan, with_plan
-from streamshed.spark.source.file_rows import file_path
+from streamshed.spark.source.file_identity import file_path
 from streamshed.spark.source.partition_values import partition_values, with_folders
 from streamshed.spark.source.row_draws import told_apart, uniform
 

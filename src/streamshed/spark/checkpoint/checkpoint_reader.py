@@ -35,8 +35,11 @@ def watermark_milliseconds(checkpoint: Storage, micro_batch_id: int) -> int:
     return 0 if text is None else int(_header(text).get("batchWatermarkMs", 0))
 
 
-def begun_at_seconds(checkpoint: Storage, micro_batch_id: int) -> float:
-    """Return when Spark began to look for what a micro-batch reads, seconds since the epoch; 0: it is not there."""
+def looked_by_seconds(checkpoint: Storage, micro_batch_id: int) -> float:
+    """Return when Spark had looked for what a micro-batch reads, seconds since the epoch; 0: it is not there.
+
+    For what later ones read it looks after that.
+    """
     text = checkpoint.read_text(f"offsets/{micro_batch_id}")
     return 0.0 if text is None else int(_header(text).get("batchTimestampMs", 0)) / 1e3
 
@@ -45,6 +48,21 @@ def idle_sources(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces)
     """Return the sources of which a micro-batch reads nothing, by number."""
     since, until = (_offsets(checkpoint, number, places) for number in (micro_batch_id - 1, micro_batch_id))
     return frozenset(source for source, offset in until.items() if offset == since.get(source))
+
+
+def sources_read(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> frozenset[int]:
+    """Return the sources of which rows may have been read by the end of a micro-batch, by number."""
+    offsets = _offsets(checkpoint, micro_batch_id, places)
+    return frozenset(
+        source for source, offset in offsets.items() if offset and offset != first_offsets(checkpoint, source)
+    )
+
+
+def read_alike(checkpoint: Storage, micro_batch_id: int, other_id: int) -> bool:
+    """Whether all sources have been read as far by the end of a micro-batch as by that of another one."""
+    texts = [checkpoint.read_text(f"offsets/{number}") for number in (micro_batch_id, other_id)]
+    of_sources = [None if text is None else text.splitlines()[2:] for text in texts]
+    return of_sources[0] is not None and of_sources[0] == of_sources[1]
 
 
 def limited_sources(checkpoint: Storage, micro_batch_id: int, places: SourcePlaces) -> frozenset[int]:

@@ -14,17 +14,17 @@ PartitionOffsets = dict[str, dict[str, int]]
 def partition_offsets(offset: Any) -> PartitionOffsets | None:
     """Return an offset of Spark's, from its JSON, if it is one by partition; else None.
 
+    It has no topics while there are none of a pattern.
+
     Example:
-        >>> partition_offsets({"packets": {"0": 5}}), partition_offsets({"logOffset": 3}), partition_offsets(None)
-        ({'packets': {'0': 5}}, None, None)
+        >>> partition_offsets({"packets": {"0": 5}}), partition_offsets({})
+        ({'packets': {'0': 5}}, {})
+        >>> partition_offsets({"logOffset": 3}), partition_offsets(None)
+        (None, None)
     """
-    is_by_partition = (
-        isinstance(offset, dict)
-        and bool(offset)
-        and all(
-            isinstance(partitions, dict) and all(isinstance(value, int) for value in partitions.values())
-            for partitions in offset.values()
-        )
+    is_by_partition = isinstance(offset, dict) and all(
+        isinstance(partitions, dict) and all(isinstance(value, int) for value in partitions.values())
+        for partitions in offset.values()
     )
     return offset if is_by_partition else None
 

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from streamshed.network.model.sources import FolderSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import FolderSource
 from streamshed.spark.checkpoint.checkpoint_reader import log_entries
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
@@ -116,7 +116,7 @@ def remembered_milliseconds(source: FolderSource) -> int | None:
     """Return how much older than the newest file one may be that Spark remembers; None: it remembers all.
 
     Example:
-        >>> from streamshed.network.model.sources import folder
+        >>> from streamshed.network.source.sources import folder
         >>> ages = [{}, {"maxFileAge": "1d"}, {"maxFileAge": "90 min"}, {"maxFileAge": "soon"}]
         >>> [remembered_milliseconds(folder("in", "json", schema="n int", options=options)) for options in ages]
         [604800000, 86400000, 5400000, None]

@@ -1,24 +1,45 @@
-"""What a run that was stopped in good order says of its last micro-batch: how far answers have gone to the sink."""
+"""What a run that was stopped in good order says of its last micro-batch, and the next one could not find out."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
 from streamshed.errors import DamagedFileError
+from streamshed.spark.checkpoint.checkpoint_reader import last_committed, read_alike
 from streamshed.spark.checkpoint.storage import Storage
 
 _FILE = "stopped.json"
 
 
-def note_stop(folder: Storage, last_written: int) -> None:
+@dataclass(frozen=True, kw_only=True)
+class StopNote:
+    """What is known at a stop.
+
+    Attributes:
+        last_written: The latest micro-batch of which answers may have gone to the sink. One that Spark had begun after
+            it was called off, and nobody has seen anything of it.
+        recorded: The latest micro-batch that Spark has reported, which the rest includes; -1: none.
+        latest_event: Per stream, its latest event time, microseconds.
+        shares_there: By stream of which rows were deleted before they were read, and no plan has told of it: which
+            share of its rows was there.
+    """
+
+    last_written: int
+    recorded: int = -1
+    latest_event: Mapping[str, int] = field(default_factory=dict)
+    shares_there: Mapping[str, float] = field(default_factory=dict)
+
+
+def note_stop(folder: Storage, note: StopNote) -> None:
     """Write down that a run was stopped.
 
     Args:
         folder: The checkpoint of a clock.
-        last_written: The latest micro-batch of which answers may have gone to the sink. One that Spark had begun after
-            it was called off, and nobody has seen anything of it.
+        note: What is known.
     """
-    folder.write_sealed(_FILE, json.dumps({"last_written": last_written}))
+    folder.write_sealed(_FILE, json.dumps(asdict(note)))
 
 
 def forget_stop(folder: Storage) -> None:
@@ -27,8 +48,8 @@ def forget_stop(folder: Storage) -> None:
         folder.delete(_FILE)
 
 
-def written_when_stopped(folder: Storage) -> int | None:
-    """Return the latest micro-batch of which answers may have gone to the sink; None: the run died.
+def stop_note(folder: Storage) -> StopNote | None:
+    """Return what a run that was stopped has written down; None: it died, or runs.
 
     Args:
         folder: The checkpoint of a clock.
@@ -37,4 +58,15 @@ def written_when_stopped(folder: Storage) -> int | None:
         text = folder.read_sealed(_FILE)
     except DamagedFileError:
         return None
-    return None if text is None else int(json.loads(text)["last_written"])
+    return None if text is None else StopNote(**json.loads(text))
+
+
+def full_stop_note(folder: Storage, checkpoint: Storage) -> StopNote | None:
+    """Return the same, if it includes all rows that finished micro-batches have read.
+
+    Args:
+        folder: The checkpoint of a clock.
+        checkpoint: Spark's, in it.
+    """
+    note, last = stop_note(folder), last_committed(checkpoint)
+    return note if note is not None and last is not None and read_alike(checkpoint, note.recorded, last) else None

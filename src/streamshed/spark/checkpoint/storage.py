@@ -16,6 +16,11 @@ from streamshed.network.words.given import is_a
 
 _SCHEMES = ("file", "s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss")
 """What PyArrow's file systems are called in URIs."""
+_OBJECT_STORES = ("s3", "gcs", "abfs")
+"""File systems, by PyArrow's names, on which a file is written in its place.
+
+An object of S3 and of GCS appears once it is whole. On Azure it is there before, empty; PyArrow cannot move all there.
+"""
 _DRAFT = ".tmp"
 _PRIVATE, _GROUP, _OTHERS, _GROUP_WRITES = 0o700, 0o070, 0o007, 0o020
 _OWN, _READ_AND_WRITE = 0o600, 0o666
@@ -112,24 +117,32 @@ class Storage:
             raise SinkUnavailableError(f'cannot write "{path}": {_reason(self.root, error)}') from error
 
     def _write(self, path: str, content: bytes) -> None:
+        if self.file_system.type_name in _OBJECT_STORES:
+            self._create(path, content)
+            return
+        folder, name = os.path.split(path)
+        draft = f"{folder}/.{name}.{uuid.uuid4().hex}{_DRAFT}"
+        try:
+            self._create(draft, content)
+            self.file_system.move(draft, path)
+        except (OSError, pa.ArrowException):
+            with suppress(OSError, pa.ArrowException):
+                self.file_system.delete_file(draft)
+            raise
+
+    def _create(self, path: str, content: bytes) -> None:
+        folder = os.path.dirname(path)
         if not self.is_local:
-            self.file_system.create_dir(os.path.dirname(path), recursive=True)
+            self.file_system.create_dir(folder, recursive=True)
             with self.file_system.open_output_stream(path) as stream:
                 stream.write(content)
             return
-        _make_folder(os.path.dirname(path))
-        mode = os.stat(os.path.dirname(path)).st_mode & _READ_AND_WRITE
-        draft = f"{os.path.dirname(path)}/.{os.path.basename(path)}.{uuid.uuid4().hex}{_DRAFT}"
-        try:
-            with open(draft, "wb", opener=lambda name, flags: os.open(name, flags | os.O_EXCL, mode | _OWN)) as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, path)
-        except OSError:
-            with suppress(OSError):
-                os.remove(draft)
-            raise
+        _make_folder(folder)
+        mode = os.stat(folder).st_mode & _READ_AND_WRITE
+        with open(path, "wb", opener=lambda name, flags: os.open(name, flags | os.O_EXCL, mode | _OWN)) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
 
     def read_text(self, name: str) -> str | None:
         """Read a file; None if it is not there."""

@@ -17,10 +17,10 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from streamshed.errors import ClusterUnavailableError, InvalidNetworkError, JavaUnavailableError
-from streamshed.network.model.sources import NO_CONNECT
+from streamshed.network.source.sources import NO_CONNECT
 from streamshed.network.words.given import is_of_connect
 from streamshed.network.words.passwords import is_secret
-from streamshed.spark.checkpoint.checkpoint_reader import checkpoint_format
+from streamshed.spark.checkpoint.checkpoint_reader import checkpoint_format, last_begun, settings_of_micro_batch
 from streamshed.spark.checkpoint.source_logs import COMPACT_INTERVAL
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.cluster.cluster_master import require_master
@@ -220,13 +220,17 @@ def use_this_python(session: SparkSession) -> None:
 _UTC = frozenset({"utc", "etc/utc", "gmt", "etc/gmt", "z", "zulu", "uct", "+00:00", "universal"})
 
 
-_REQUIRED: Mapping[str, tuple[str, str]] = {
-    "spark.sql.timestampType": ("TIMESTAMP_LTZ", "a timestamp in a schema or in SQL would be a time without a zone"),
-    "spark.sql.caseSensitive": ("false", "columns would not be those that names in another case mean"),
-    "spark.sql.files.ignoreMissingFiles": ("false", "rows of files that vanish would be lost without a word"),
-    "spark.sql.files.ignoreCorruptFiles": ("false", "rows of damaged files would be lost without a word"),
+_REQUIRED: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "spark.sql.timestampType": (("TIMESTAMP_LTZ",), "a timestamp in a schema or in SQL would be a time without a zone"),
+    "spark.sql.caseSensitive": (("false",), "columns would not be those that names in another case mean"),
+    "spark.sql.files.ignoreMissingFiles": (("false",), "rows of files that vanish would be lost without a word"),
+    "spark.sql.files.ignoreCorruptFiles": (("false",), "rows of damaged files would be lost without a word"),
+    "spark.sql.legacy.timeParserPolicy": (
+        ("CORRECTED", "EXCEPTION"),
+        "times in texts would be read by the rules of Spark 2, which know no fractions of a second",
+    ),
 }
-"""Settings under which answers would be others: what they have to be, and what would happen else."""
+"""Settings under which answers would be others: what they may be, and what would happen else."""
 
 
 def require_settings(session: SparkSession) -> None:
@@ -239,10 +243,10 @@ def require_settings(session: SparkSession) -> None:
     """
     zone = session.conf.get("spark.sql.session.timeZone") or ""
     problems = [
-        f"the session's {name} is {value}: set it to {wanted}, in a session beside it (newSession) if need be"
+        f"the session's {name} is {value}: set it to {allowed[0]}, in a session beside it (newSession) if need be"
         f" ({otherwise})"
-        for name, (wanted, otherwise) in _REQUIRED.items()
-        if (value := str(session.conf.get(name))).lower() != wanted.lower()
+        for name, (allowed, otherwise) in _REQUIRED.items()
+        if (value := str(session.conf.get(name))).lower() not in map(str.lower, allowed)
     ]
     if zone.lower() not in _UTC:
         problems.append(
@@ -267,13 +271,19 @@ def state_settings(session: SparkSession) -> dict[str, str]:
 def settings_for_queries(session: SparkSession, partitions: int, checkpoint: Storage) -> Iterator[None]:
     """Set what a network's query is to run with, and put the session's own settings back.
 
+    A checkpoint goes on as it began: with its format, and with what Spark wrote down beside its offsets.
+
     Args:
         session: The session.
         partitions: State partitions of each stateful stage; a checkpoint keeps those it began with.
-        checkpoint: Spark's, of the query. It keeps the format it began with.
+        checkpoint: Spark's, of the query.
     """
+    begun = last_begun(checkpoint)
+    fixed = {} if begun is None else settings_of_micro_batch(checkpoint, begun)
     wanted = {name: value for name, value in SAFETY_SETTINGS.items() if session.conf.get(name, None) is None}
-    wanted |= {**QUERY_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}
+    wanted |= QUERY_SETTINGS
+    wanted |= {name: value for name, value in fixed.items() if name.startswith(_STATE)}
+    wanted["spark.sql.shuffle.partitions"] = str(partitions)
     if begun_in := checkpoint_format(checkpoint):
         wanted[CHECKPOINT_FORMAT] = begun_in
     if checkpoint.is_local:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streamshed.columnar.dictionaries import plain
 from streamshed.columnar.file_rows import FileRows, RowRun
 from streamshed.columnar.spark_hash import hash_of_row
+from streamshed.columnar.texts.dictionaries import plain
 from streamshed.joins.model.arrays import Ints
 from streamshed.spark.columns.row_admission import Admitted, RowPlaces, RowPlan, Words, admitted
 from streamshed.spark.columns.taking import Taking

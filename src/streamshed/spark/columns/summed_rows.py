@@ -20,12 +20,12 @@ from streamshed.columnar.expressions.compiled import compiled
 from streamshed.columnar.expressions.dialect import ASSUMED_SETTINGS, Dialect
 from streamshed.columnar.file_way import check_files
 from streamshed.columnar.untranslatable import Untranslatable
-from streamshed.network.model.identity import IdentityKind
-from streamshed.network.model.sources import FolderSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.identity import IdentityKind
+from streamshed.network.source.sources import FolderSource
 from streamshed.network.words.footer import spark_type
 from streamshed.sharing.instructions import Match
-from streamshed.sharing.network_work import StreamWork
+from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, admitting_names, is_parsed
 from streamshed.spark.columns.block_rows import BLOCK_ROWS, BlockRows
@@ -47,7 +47,7 @@ from streamshed.spark.common.internal_names import (
 from streamshed.spark.plan.plan_columns import with_plan
 from streamshed.spark.relations.relation_columns import relation_columns
 from streamshed.spark.relations.relation_frame import stored_relation
-from streamshed.spark.source.file_rows import file_path
+from streamshed.spark.source.file_identity import file_path
 from streamshed.spark.source.partition_values import partition_values, with_folders
 
 SUMS_TYPE = T.StructType(from_arrow_schema(pa.schema(list(SUMS_STRUCT))).fields)

@@ -10,12 +10,12 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
+from streamshed.columnar.column_kernel import ColumnKernel
 from streamshed.columnar.column_work import ColumnWork
-from streamshed.columnar.dictionaries import plain
-from streamshed.columnar.kernel import ColumnKernel
 from streamshed.columnar.key_index import KeyIndex
+from streamshed.columnar.texts.dictionaries import plain
+from streamshed.columnar.texts.valid_texts import are_valid
 from streamshed.columnar.untranslatable import Unsure
-from streamshed.columnar.valid_texts import are_valid
 from streamshed.joins.model.arrays import Booleans, Ints, one_chunk
 from streamshed.joins.sums.pair_sums import SUMS as SUMS_SCHEMA
 from streamshed.spark.common.internal_names import (

@@ -11,6 +11,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from streamshed.errors import (
+    IncompatibleCheckpointError,
     InvalidExpressionError,
     ServerUnavailableError,
     SinkUnavailableError,
@@ -54,6 +55,14 @@ _EXPLAINED: tuple[tuple[str, type[StreamshedError], str], ...] = (
         ),
     ),
     (
+        r"the manifest does not name a sharing class",
+        IncompatibleCheckpointError,
+        (
+            "the checkpoint's state holds sums of rows, and its manifest does not say of which queries, as if it were"
+            " of another checkpoint or time: put it back, or start with a new checkpoint folder"
+        ),
+    ),
+    (
         r"No space left on device",
         SinkUnavailableError,
         (
@@ -85,7 +94,9 @@ def explained(error: Exception) -> Exception:
         if (match := re.search(pattern, text)) is not None:
             said = " ".join(text[text.rfind("\n", 0, match.start()) + 1 :].partition("\tat ")[0].split())
             said = said.partition(_ADVICE)[0]
-            return kind(f"{sentence}. Spark says: {said[:_LONGEST]}")
+            explanation = kind(f"{sentence}. Spark says: {said[:_LONGEST]}")
+            explanation.__cause__ = error
+            return explanation
     return error
 
 

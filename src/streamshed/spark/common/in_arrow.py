@@ -24,6 +24,15 @@ def in_arrow(rows: DataFrame, function: ArrowFunction, schema: str | T.StructTyp
 
     def of_partition(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         freeze_modules()
-        yield from function(record_batches)
+        yield from function(map(_with_usual_offsets, record_batches))
 
     return rows.mapInArrow(of_partition, schema)
+
+
+def _with_usual_offsets(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Texts and bytes of up to 2 GiB a batch, which the session may let Spark send in another type."""
+    usual = pa.schema([field.with_type(_USUAL.get(field.type, field.type)) for field in rows.schema])
+    return rows if usual.equals(rows.schema) else rows.cast(usual)
+
+
+_USUAL = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}

@@ -6,9 +6,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from streamshed.answering.table.unreadable import FIELD_SEPARATOR
-from streamshed.network.model.identity import IdentityKind
-from streamshed.network.model.sources import FileFormat, FolderSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.identity import IdentityKind
+from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.spark.common.internal_names import FILE_PATH, FILE_ROW, TEXT, UNREADABLE
 
 UNREADABLE_CLASS = 0

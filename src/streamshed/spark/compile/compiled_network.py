@@ -23,8 +23,8 @@ from streamshed.planning.window_drop.windows.provenance import extent
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.instructions import Instruction
 from streamshed.sharing.large_values import sized_of_stream
-from streamshed.sharing.network_work import AggregateSlot
 from streamshed.sharing.probes import is_probe
+from streamshed.sharing.stream_work import AggregateSlot
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.columns.summed_rows import SUMS_TYPE
@@ -36,7 +36,7 @@ from streamshed.spark.operators.slot_types import DISPERSIONS
 from streamshed.spark.plan.known_drops import NOTHING_KNOWN, KnownDrops
 from streamshed.spark.source.domain_rows import DomainRows
 from streamshed.spark.windows.bounded_count_partials import bounded_count_partials
-from streamshed.spark.windows.compiled import CompiledStream, compile_stream
+from streamshed.spark.windows.compiled_stream import CompiledStream, compile_stream
 from streamshed.spark.windows.finished_answers import Listener
 from streamshed.spark.windows.manifest import Routed
 from streamshed.spark.windows.nested_levels import CompiledLevel, Types, compile_levels

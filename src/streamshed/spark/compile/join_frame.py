@@ -20,19 +20,19 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.joins.match.drawn import DRAWN
 from streamshed.joins.model.comparable import check_comparable
 from streamshed.joins.model.conditions import Condition, Equality
-from streamshed.joins.model.side import Side
+from streamshed.joins.model.side import Side, SideOf
 from streamshed.network.model.answer_side import side_aggregates
 from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import QueryNetwork, TimeDomain
 from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
-from streamshed.network.model.selection import stream_columns_used
+from streamshed.network.model.row_selection import stream_columns_used
 from streamshed.network.model.stream import Stream
 from streamshed.network.sql.expression import quoted
 from streamshed.planning.load.join_delay import delay_of_stream
-from streamshed.sharing.network_work import stream_work
 from streamshed.sharing.resolution import resolve_stream
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
 from streamshed.spark.columns.summed_rows import SUMS_TYPE
 from streamshed.spark.common.collation import collation_problems
@@ -47,7 +47,6 @@ from streamshed.spark.common.internal_names import (
     TIME,
 )
 from streamshed.spark.common.late_processor import LateProcessor
-from streamshed.spark.common.side_of import SideOf
 from streamshed.spark.compile.side_answers import side_answers
 from streamshed.spark.joins.join_drawing import drawn_rows, draws_by_chance, sampled_side_of
 from streamshed.spark.joins.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPUT_DDL, JoinOperator

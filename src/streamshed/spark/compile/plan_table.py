@@ -11,12 +11,13 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
+from streamshed.joins.model.side import SideOf
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.gating import Gating, gates
-from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.slice_grid import SliceGrid
+from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.retained_rows import RetainedRows, retained_rows
 from streamshed.spark.common.far_ahead import microseconds_of
 from streamshed.spark.common.internal_names import (
@@ -45,7 +46,6 @@ from streamshed.spark.common.internal_names import (
 )
 from streamshed.spark.common.one_partition import one_partition
 from streamshed.spark.common.running_task import micro_batch_id
-from streamshed.spark.common.side_of import SideOf
 from streamshed.spark.joins.side_drops import SideDrops, SideWork
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_columns import Plan

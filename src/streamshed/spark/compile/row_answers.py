@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from streamshed.answering.table.answer_schema import ROW
 from streamshed.network.model.query import Query
-from streamshed.sharing.network_work import StreamWork
+from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.passing import passes, row_query_codes
 from streamshed.spark.common.internal_names import SAMPLING_CODES, TIME
 from streamshed.spark.common.sampling_codes import sampling_rate

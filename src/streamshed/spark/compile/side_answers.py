@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.answering.table.answer_schema import LATE
-from streamshed.joins.model.side import Side
+from streamshed.joins.model.side import Side, SideOf
 from streamshed.network.model.answer_side import side_aggregates, side_windows
 from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.network import QueryNetwork, TimeDomain
@@ -18,11 +18,10 @@ from streamshed.network.model.query import AnswerMode, Query
 from streamshed.network.model.stream import Stream
 from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
 from streamshed.network.terms.window import WindowSpecification
-from streamshed.sharing.network_work import stream_work
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.common.internal_names import EVENT_TIME, NEVER_IN_TIME, TIME
-from streamshed.spark.common.side_of import SideOf
 from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, compiled_partials, needed_layout
 from streamshed.spark.joins.side_drops import SideDrops, SideWork, tolerant_queries
 from streamshed.spark.plan.plan_columns import Plan

@@ -12,8 +12,7 @@ from streamshed.spark.plan.plan_row import PlanRow
 
 
 def lost_times(
-    lost: Mapping[str, int],
-    read: Mapping[str, int],
+    lost: Mapping[str, float],
     facts: DomainFacts,
     opened: int,
     last: PlanRow | None,
@@ -26,8 +25,7 @@ def lost_times(
     latest of these, plus the watermark.
 
     Args:
-        lost: By stream that a micro-batch lacks rows of, how many.
-        read: By stream, how many it reads.
+        lost: By stream that a micro-batch lacks rows of, which share is there.
         facts: What never changes.
         opened: The watermark that decides lateness, microseconds.
         last: The plan of the one before.
@@ -40,15 +38,11 @@ def lost_times(
             stream=name,
             start=since,
             until=UNSETTLED,
-            sampling_rates=dict.fromkeys(_made_of(name, facts.streams), _share_there(read.get(name, 0), rows)),
+            sampling_rates=dict.fromkeys(_made_of(name, facts.streams), share),
         )
-        for name, rows in lost.items()
+        for name, share in lost.items()
     ]
     return remembered([*lasting, *coming], since=since)
-
-
-def _share_there(read: int, lost: int) -> float:
-    return read / (read + lost)
 
 
 def _made_of(name: str, streams: Sequence[Stream]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from streamshed.spark.checkpoint.checkpoint_reader import (
 )
 from streamshed.spark.checkpoint.storage import STATISTICS_FILE, Storage
 from streamshed.spark.inspection.file_checksums import damaged_files
-from streamshed.spark.inspection.state_stores import missing_state
+from streamshed.spark.inspection.state_stores import is_of_another_attempt, missing_state
 from streamshed.spark.loop.learned_files import JOINS_FILE, LOOP_FILE
 from streamshed.spark.plan.plan_row import PlanRow
 from streamshed.spark.windows.manifest import FILE, Manifest, read_manifest
@@ -110,7 +110,9 @@ def _checked(check: Check, files: ClockFiles) -> Iterator[Flaw]:
 def check_checksums(files: ClockFiles) -> Iterator[Flaw]:
     """Files of Spark are as they were written, as far as there are checksums beside them."""
     for name in damaged_files(files.folder, files.sizes):
-        yield Flaw(name, "is damaged: it differs from its checksum; put it back from a copy")
+        is_unread = is_of_another_attempt(files.spark, name.removeprefix("spark/"))
+        remedy = "nobody reads it" if is_unread else "put it back from a copy"
+        yield Flaw(name, f"is damaged: it differs from its checksum; {remedy}", is_harmless=is_unread)
 
 
 def check_manifest(files: ClockFiles) -> Iterator[Flaw]:

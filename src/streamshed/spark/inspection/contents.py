@@ -23,7 +23,7 @@ from streamshed.spark.inspection.state_stores import StateOperator, state_operat
 from streamshed.spark.windows.manifest import FILE, Manifest, read_manifest
 
 _Result = TypeVar("_Result")
-_OUTLINE = ("version", "written_by", "state_settings", "streams", "max_depth", "joins", "partitions")
+_OUTLINE = ("version", "written_by", "state_settings", "streams", "max_depth", "partitions")
 _SETTINGS = "spark.sql.streaming.stateStore."
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.spark.checkpoint.checkpoint_reader import interrupted_repartitioning, last_begun, last_committed
-from streamshed.spark.checkpoint.stop_note import written_when_stopped
+from streamshed.spark.checkpoint.stop_note import stop_note
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.inspection.checks import ClockFolder, flaws
 from streamshed.spark.inspection.contents import clocks_of
@@ -33,8 +33,8 @@ class ClockPartitions(ClockFolder):
     @property
     def called_off(self) -> int | None:
         """The micro-batch that Spark had begun when the run was stopped, and that nobody has seen anything of."""
-        written = written_when_stopped(self.folder)
-        is_after = self.begun != self.finished and written is not None and written == self.finished
+        note = stop_note(self.folder)
+        is_after = self.begun != self.finished and note is not None and note.last_written == self.finished
         return self.begun if is_after else None
 
     @property

@@ -22,6 +22,7 @@ from streamshed.spark.checkpoint.storage import Storage
 _DEFAULT_STORE = "default"
 _WHOLE = re.compile(r"(\d+)(?:_([^.]*))?\.(?:zip|snapshot)")
 _CHANGE = re.compile(r"(\d+)(?:_([^.]*))?\.(?:changelog|delta)")
+_WITH_ID = re.compile(r"state/(?P<operator>\d+)/\d+/(?:[^/]+/)?(?P<version>\d+)_(?P<id>[^./]+)\.\w+")
 _TABLES = "SSTs"
 _STAYS = "a checkpoint with joins or windows of so many rows has to lie where it was made; was it moved?"
 
@@ -121,6 +122,20 @@ def missing_state(spark: Storage, finished: int) -> Iterator[tuple[str, str]]:
                 ids = _Ids(ids_after, operator.number, partition)
                 for lack in _lacks(spark.below(place), finished + 1, ids):
                     yield place, lack
+
+
+def is_of_another_attempt(spark: Storage, name: str) -> bool:
+    """Whether a file of state is of an attempt that no commit names: nobody reads it.
+
+    Args:
+        spark: Spark's folder of a checkpoint.
+        name: The file's, relative to that.
+    """
+    match = _WITH_ID.fullmatch(name)
+    if match is None:
+        return False
+    committed = state_ids(spark, int(match["version"]) - 1).get(match["operator"], ())
+    return not any(match["id"] in ids for ids in committed)
 
 
 def _is_gone(path: str) -> bool:

@@ -7,9 +7,9 @@ from pyspark.sql import functions as F
 
 from streamshed.joins.match.drawn import DRAWN
 from streamshed.joins.model.side import Side
-from streamshed.network.model.identity import IdentityKind
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.identity import IdentityKind
 from streamshed.network.terms.join_shedding import COHORTS, JOIN_SIDES
 from streamshed.planning.tree.quantization import SMALLEST, STEPS_PER_DECADE
 from streamshed.spark.common.internal_names import CHANCE, DRAW_CODE

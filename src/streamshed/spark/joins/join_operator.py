@@ -17,7 +17,7 @@ from streamshed.joins.choose.expected_comparisons import ExpectedComparisons
 from streamshed.joins.learn.partition_report import PartitionReport
 from streamshed.joins.partition.join_result import JoinResult
 from streamshed.joins.partition.partition import JoinPartition
-from streamshed.joins.windows.plan import JoinPlan
+from streamshed.joins.windows.join_plan import JoinPlan
 from streamshed.spark.common.internal_names import NEVER_IN_TIME
 from streamshed.spark.common.late_processor import MapStateNeeded
 from streamshed.spark.common.running_task import micro_batch_id

@@ -17,10 +17,10 @@ from streamshed.network.sql.expression import parse_expression, quoted
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.sharing.counted_rows import ALWAYS
 from streamshed.sharing.instructions import Define, Test
-from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.never_failing import never_fails
 from streamshed.sharing.probes import PROBED
 from streamshed.sharing.sharing_class import SharingClass
+from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.common.group_keys import as_long, as_text, is_long_key, joined_text
 from streamshed.spark.common.internal_names import EVENT_TIME, TIME
 from streamshed.spark.common.value_kind import value_kind

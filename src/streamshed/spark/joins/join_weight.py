@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 
 from streamshed.errors import InvalidExpressionError
 from streamshed.joins.model.arrays import Floats
-from streamshed.joins.model.rows import WORTH
 from streamshed.joins.model.side import Side
+from streamshed.joins.model.side_rows import WORTH
 from streamshed.network.model.join_problems import side_columns
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.sql.weight_parts import Combined, OfOneRow, PairSide, WeightPart, one_row_parts, weight_parts

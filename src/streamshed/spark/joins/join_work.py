@@ -21,7 +21,7 @@ from streamshed.joins.partition.join_result import JoinResult
 from streamshed.joins.partition.partition import JoinPartition
 from streamshed.joins.sums.pair_sums import Paired, summed_pairs
 from streamshed.joins.sums.summed_class import SummedClass
-from streamshed.joins.windows.plan import EVERYTHING
+from streamshed.joins.windows.join_plan import EVERYTHING
 from streamshed.joins.windows.store import MemoryStore
 from streamshed.network.model.join_source import JoinSource
 from streamshed.sharing.gating import Gating, gates

@@ -12,7 +12,7 @@ from streamshed.network.terms.cohorts import part_name
 from streamshed.planning.window_drop.track.retention import in_all
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.planning.window_drop.windows.provenance import NeededRows
-from streamshed.sharing.network_work import StreamWork
+from streamshed.sharing.stream_work import StreamWork
 
 
 @dataclass(frozen=True)

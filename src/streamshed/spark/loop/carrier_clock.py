@@ -9,12 +9,11 @@ from types import MappingProxyType
 from streamshed.network.model.stream import Stream
 from streamshed.spark.loop.silence import Silence
 from streamshed.spark.plan.plan_row import PlanRow
+from streamshed.spark.source.event_times import CLOCK_TOLERANCE
 from streamshed.spark.source.progress import MicroBatchReport
 from streamshed.spark.source.upcoming_rows import EventBounds, StreamRows
 
 DEFAULT_IDLE_MICROSECONDS = 60_000_000
-CLOCK_TOLERANCE = 60_000_000
-"""How far event times may run ahead of the wall clock, microseconds, where nothing else is known of shed rows."""
 
 _SECOND = 1_000_000
 _MILLISECOND = 1_000

@@ -27,6 +27,7 @@ from streamshed.spark.joins.join_memory import HeldWindows
 from streamshed.spark.joins.join_reports import JoinReports
 from streamshed.spark.joins.join_rows import windows_of
 from streamshed.spark.loop.run_status import JoinStatus
+from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.statistics.join_statistics import JoinStatistics
 
 UNIT_SECONDS = 1e-6
@@ -187,6 +188,34 @@ class JoinPlanner:
         if self._joins[stream].is_sampled and not is_full:
             return _drawing(directive, last)
         return replace(directive, memory=memory)
+
+    def directives(
+        self,
+        work_shares: Mapping[str, float],
+        *,
+        micro_batch_id: int,
+        rows: Mapping[str, int],
+        last: Mapping[str, StreamPlan],
+    ) -> dict[str, JoinDirective]:
+        """Return what the partitions of the joins that are done in part are to do, by joined stream.
+
+        Args:
+            work_shares: By stream, the share of the work on its rows that there is time for; others have all of it.
+            micro_batch_id: Which.
+            rows: As in `work_per_row`.
+            last: What streams were told in the micro-batch before.
+        """
+        directives = {
+            name: self.directive(
+                name,
+                work_shares.get(name, 1.0),
+                micro_batch_id=micro_batch_id,
+                rows=rows,
+                last=last[name].join if name in last else None,
+            )
+            for name in self._joins
+        }
+        return {name: directive for name, directive in directives.items() if directive is not None}
 
     def missing(
         self, stream: str, micro_batch_id: int, last: JoinDirective | None, *, opened: int

@@ -12,8 +12,8 @@ from streamshed.network.model.query import Query
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
 from streamshed.sharing.instructions import Call
 from streamshed.sharing.intake import Share
-from streamshed.sharing.network_work import StreamWork, call_addresses
 from streamshed.sharing.probes import ONE_IN
+from streamshed.sharing.stream_work import StreamWork, call_addresses
 from streamshed.spark.common.call_costs import CallCosts
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.statistics.learned import LearnedStatistics

@@ -26,12 +26,11 @@ from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.inexact.lost_times import lost_times
 from streamshed.spark.inexact.sampled_join_times import for_all_queries, sampled_join_times
 from streamshed.spark.inexact.shed_times import settled, told_of_all
-from streamshed.spark.loop.ahead import Ahead
 from streamshed.spark.loop.carrier_clock import CarrierClock, with_sure_signs
 from streamshed.spark.loop.join_planner import JoinOutcome, JoinPlanner
 from streamshed.spark.loop.outcome_of_report import outcome_of
 from streamshed.spark.loop.partly_joined_times import ComingRows, lasting, partly_joined_times
-from streamshed.spark.loop.upcoming_windows import upcoming_windows
+from streamshed.spark.loop.upcoming_windows import Ahead, upcoming_windows
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 from streamshed.spark.plan.share_codes import share_codes, sized_shares
 from streamshed.spark.plan.written_plans import KEPT_PLANS, WrittenPlans
@@ -77,6 +76,9 @@ class MicroBatchPlanner:
     """Of the sources, once the query is laid out."""
     _last_started: float | None = None
     _recorded = -1
+    _failure: Exception | None = None
+    """What has kept a micro-batch from being recorded; nothing is recorded or planned from then on."""
+    _is_failure_told = False
     _catching_up: CatchingUp | None = None
 
     def __init__(  # noqa: PLR0913 - all that it asks and tells, each by its name
@@ -126,12 +128,16 @@ class MicroBatchPlanner:
                 return self._written_again(micro_batch_id, written_text)
             if self._recorded < micro_batch_id - 1:
                 self._record_last()
+            if self._failure is not None:
+                self._is_failure_told = True
+                raise self._failure
             row, decision = self._decided(micro_batch_id)
             text = row.to_json()
             self._plans.write(micro_batch_id, text)
             self._note_asked(micro_batch_id)
             self._on_decision(decision)
-            self._forget(micro_batch_id - KEPT_PLANS)
+            self._clock_lead_seconds.pop(micro_batch_id - KEPT_PLANS, None)
+            self._plans.forget(micro_batch_id - KEPT_PLANS)
             return text
 
     def _written_again(self, micro_batch_id: int, written_text: str) -> str:
@@ -156,10 +162,12 @@ class MicroBatchPlanner:
     def record_last(self) -> int:
         """Take in what is known of the micro-batch that finished last, and return which; -1: none has.
 
-        A plan does so where nobody has.
+        A plan does so where nobody has, and raises what has failed here, each time. Once it has, this does no more.
         """
         with self._lock:
             self._record_last()
+            if self._failure is not None and not self._is_failure_told:
+                raise self._failure
             return self._recorded
 
     def drain(self) -> None:
@@ -167,6 +175,11 @@ class MicroBatchPlanner:
         with self._lock:
             if self._catching_up is None:
                 self._catching_up = CatchingUp(self._facts.sources, self._clock())
+
+    @property
+    def latest_event(self) -> Mapping[str, int]:
+        """Per stream, its latest event time up to the micro-batch that was recorded last."""
+        return dict(self._carrier.latest_event)
 
     @property
     def drained_at(self) -> int | None:
@@ -224,7 +237,12 @@ class MicroBatchPlanner:
             # The results of a join that is done in part are not sampled again.
             if not self._joins.sheds(name)
         }
-        directives = self._directives(decision, ahead.micro_batch_id, ahead.rows, last)
+        directives = self._joins.directives(
+            decision.work_shares,
+            micro_batch_id=ahead.micro_batch_id,
+            rows=ahead.rows,
+            last={} if last is None else last.streams,
+        )
         coming = self._coming(ahead)
         sampled_joins = sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
         shed = (*self._last_shed(last), *self._shed(codes, ahead), *sampled_joins)
@@ -237,14 +255,7 @@ class MicroBatchPlanner:
             },
             shed=remembered(shed, since=since),
             partly_joined=self._partly_joined(directives, coming, last),
-            lost=lost_times(
-                ahead.lost,
-                ahead.rows,
-                self._facts,
-                ahead.opened,
-                last,
-                self._carrier.latest_event,
-            ),
+            lost=lost_times(ahead.lost, self._facts, ahead.opened, last, self._carrier.latest_event),
             effective_shares=self._effective_shares(),
             decided_at_seconds=ahead.now,
             latest_event=dict(self._carrier.latest_event),
@@ -282,23 +293,6 @@ class MicroBatchPlanner:
         """What a micro-batch has brought that this process did not plan."""
         at = None if plan is None else plan.decided_at_seconds
         return upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, at)
-
-    def _directives(
-        self, decision: Decision, micro_batch_id: int, rows: Mapping[str, int], last: PlanRow | None
-    ) -> dict[str, JoinDirective]:
-        """The directives of the joins that are done in part."""
-        before = {} if last is None else last.streams
-        directives = {
-            stream.name: self._joins.directive(
-                stream.name,
-                decision.work_shares.get(stream.name, 1.0),
-                micro_batch_id=micro_batch_id,
-                rows=rows,
-                last=before[stream.name].join if stream.name in before else None,
-            )
-            for stream in self._facts.streams
-        }
-        return {name: directive for name, directive in directives.items() if directive is not None}
 
     def _may_drain(self, micro_batch_id: int, upcoming: Mapping[str, StreamRows]) -> bool:
         """Whether nothing more is to come, now that all before it has been recorded."""
@@ -349,8 +343,14 @@ class MicroBatchPlanner:
 
     def _record_last(self) -> None:
         report = self._reports()
-        if report is None or report.micro_batch_id <= self._recorded:
+        if report is None or report.micro_batch_id <= self._recorded or self._failure is not None:
             return
+        try:
+            self._record(report)
+        except Exception as error:  # noqa: BLE001 - half of it is done: it cannot be tried again, and is told who asks
+            self._failure = error
+
+    def _record(self, report: MicroBatchReport) -> None:
         written = self._plans.row(report.micro_batch_id)
         report = with_sure_signs(report, written)
         is_cold, self._recorded = self._recorded < 0, report.micro_batch_id
@@ -398,7 +398,3 @@ class MicroBatchPlanner:
 
     def _note_asked(self, micro_batch_id: int) -> None:
         self._clock_lead_seconds[micro_batch_id] = self._steady_clock() - self._clock()
-
-    def _forget(self, micro_batch_id: int) -> None:
-        self._clock_lead_seconds.pop(micro_batch_id, None)
-        self._plans.forget(micro_batch_id)

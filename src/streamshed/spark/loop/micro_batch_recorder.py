@@ -10,7 +10,7 @@ from pyspark.accumulators import Accumulator
 from streamshed.answering.table.output import Output
 from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
-from streamshed.sharing.network_work import StreamWork
+from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.checkpoint.answer_files import AnswerFiles
 from streamshed.spark.cluster.domain_scaling import DomainScaling
 from streamshed.spark.common.call_costs import CallCosts

@@ -40,7 +40,7 @@ class PlanningAhead:
 
     Nothing of Spark's tells of either in time, so it is looked for. (A listener is told of reports, but PySpark turns
     each into Python by hundreds of calls, among them searches of all jars: 0.15 s of a core per micro-batch, measured.)
-    All that is done here is done when the plan is asked for where it failed or came too late.
+    What comes too late here is done when the plan is asked for; what fails here is raised then.
 
     Args:
         questions: What to ask.

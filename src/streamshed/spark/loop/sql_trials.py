@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 
 from streamshed.control.loop import ControlLoop
 from streamshed.sharing.dear_sql import dear_sql, instructions_for
-from streamshed.sharing.network_work import StreamWork
+from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows, text_reader
 from streamshed.spark.common.failures import is_failure_of_spark
 from streamshed.spark.common.internal_names import TEXT, UNREADABLE

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.control.loop import ControlLoop
 from streamshed.control.rows_to_read import StreamReading, rows_to_read
-from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.spark.checkpoint.checkpoint_reader import first_offsets, rows_by_offsets
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
@@ -34,6 +34,7 @@ class TopicReading:
         checkpoint: Spark's.
         loop: Decides how many rows there is time for.
         lost_rows: How many are known to be lost.
+        untold: By stream, of rows that no plan has told of, which share was there; None: nobody knows.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class TopicReading:
         loop: ControlLoop,
         *,
         lost_rows: int = 0,
+        untold: Mapping[str, float] | None = None,
     ) -> None:
         self._spark, self._checkpoint, self._loop = spark, checkpoint, loop
         self._sources = {one.name: one.source for one in streams if isinstance(one.source, KafkaSource)}
@@ -51,7 +53,7 @@ class TopicReading:
             name: Broker(spark, source.label, source.servers, dict(source.options))
             for name, source in self._sources.items()
         }
-        self.lost = LostRows(self._brokers, lost_rows)
+        self.lost = LostRows(self._brokers, lost_rows, untold)
         """Finds rows that were deleted before they were read."""
         last = loop.state.last_outcome
         before = {} if last is None else last.offered_rows

@@ -1,19 +1,45 @@
-"""Which event times a micro-batch brings to windows, as far as that is known before it runs."""
+"""What is known of a micro-batch before it runs, and which event times it brings to windows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED
 from streamshed.spark.common.far_ahead import microseconds_of
 from streamshed.spark.domain_facts import DomainFacts
-from streamshed.spark.loop.ahead import Ahead
 from streamshed.spark.loop.carrier_clock import CarrierClock
+from streamshed.spark.plan.plan_row import PlanRow
 from streamshed.spark.source.event_times import event_times, joined_times
+from streamshed.spark.source.upcoming_rows import StreamRows
 from streamshed.spark.source.waiting_times import backlog_of
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What is known of a micro-batch before it runs.
+
+    Attributes:
+        micro_batch_id: Its number.
+        now: The wall clock, seconds.
+        steady: The clock that never steps, seconds.
+        upcoming: What its sources bring, as far as that is known.
+        rows: How many rows these are.
+        lost: By stream that it lacks rows of, as a broker has deleted them, which share is there.
+        opened: The watermark that decides lateness in it, microseconds.
+        last: The plan of the one before; None: there was none.
+    """
+
+    micro_batch_id: int
+    now: float
+    steady: float
+    upcoming: dict[str, StreamRows]
+    rows: Mapping[str, int]
+    lost: Mapping[str, float]
+    opened: int
+    last: PlanRow | None
 
 
 def upcoming_windows(

@@ -17,7 +17,7 @@ from streamshed.network.model.grouping import Aggregate
 from streamshed.network.terms.aggregate import AggregateCall, AggregateKind, UserFunction, hashed_argument
 from streamshed.network.terms.derivation import Answered, Derivation
 from streamshed.sharing.instructions import StreamProgram, Test
-from streamshed.sharing.network_work import AggregateSlot
+from streamshed.sharing.stream_work import AggregateSlot
 from streamshed.spark.common.collation import collation_problems
 from streamshed.spark.common.group_keys import is_long_key
 from streamshed.spark.common.value_kind import MOST_DIGITS, is_carried_exactly, value_kind

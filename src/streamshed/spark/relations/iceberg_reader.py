@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from streamshed.errors import SourceUnavailableError
-from streamshed.network.model.iceberg_source import IcebergSource
+from streamshed.network.source.iceberg_source import IcebergSource
 from streamshed.network.words.columns import Column
 from streamshed.network.words.footer import spark_type
 from streamshed.spark.common.iceberg_catalog import catalog_description, iceberg_catalog

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 
 from streamshed.columnar.avro_files import AvroFile
 from streamshed.errors import SourceUnavailableError
-from streamshed.network.model.iceberg_source import IcebergSource
 from streamshed.network.model.relation import Relation
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.iceberg_source import IcebergSource
+from streamshed.network.source.sources import FileFormat
 from streamshed.network.words.columns import Column
 from streamshed.network.words.footer import spark_type
 from streamshed.spark.relations.iceberg_reader import IcebergReader

@@ -11,7 +11,7 @@ from pyarrow import csv, orc, parquet
 
 from streamshed.columnar.avro_files import AvroFile
 from streamshed.network.model.relation_options import CsvLayout
-from streamshed.spark.relations.json_lines import json_column, json_rows
+from streamshed.spark.relations.json_rows import json_column, json_rows
 
 Opened = Callable[[], pa.NativeFile]
 """Opens the file anew."""

@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from streamshed.errors import SourceUnavailableError
-from streamshed.network.model.delta_source import DeltaSource
-from streamshed.network.model.iceberg_source import IcebergSource
 from streamshed.network.model.relation import Relation
 from streamshed.network.model.relation_options import csv_layout
-from streamshed.network.model.sources import DataFrameSource, FileFormat
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.iceberg_source import IcebergSource
+from streamshed.network.source.sources import DataFrameSource, FileFormat
 from streamshed.network.terms.problems import unknown_column
 from streamshed.network.words.columns import declared_name, format_schema
 from streamshed.sharing.instructions import Instruction, Match

@@ -11,7 +11,7 @@ from pyarrow import fs
 
 from streamshed.errors import SourceUnavailableError, near_miss
 from streamshed.network.model.relation_options import CsvLayout
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from streamshed.spark.relations.relation_files import RelationFile, file_system, relation_files
 from streamshed.spark.relations.relation_formats import (
     FileColumns,

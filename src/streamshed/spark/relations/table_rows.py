@@ -8,7 +8,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from pyspark.sql.types import DataType
 
 from streamshed.errors import SourceUnavailableError, near_miss
-from streamshed.network.model.delta_source import DeltaSource
+from streamshed.network.source.delta_source import DeltaSource
 from streamshed.network.sql.expression import quoted
 from streamshed.network.words.columns import Column
 from streamshed.spark.checkpoint.storage import absolute_location

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from streamshed.network.model.sources import FolderSource
+from streamshed.network.source.sources import FolderSource
 from streamshed.spark.checkpoint.partition_offsets import partition_offsets, rows_by_partition
 
 

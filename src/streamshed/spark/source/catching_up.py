@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from streamshed.network.model.delta_source import DeltaSource
-from streamshed.network.model.kafka_source import KafkaSource
-from streamshed.network.model.sources import DataFrameSource, FolderSource
 from streamshed.network.model.stream import Stream
-from streamshed.spark.checkpoint.checkpoint_reader import begun_at_seconds, idle_sources, limited_sources
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.kafka_source import KafkaSource
+from streamshed.network.source.sources import DataFrameSource, FolderSource
+from streamshed.spark.checkpoint.checkpoint_reader import idle_sources, limited_sources, looked_by_seconds
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 
@@ -20,13 +20,13 @@ class Beginning:
     """What is written of a micro-batch before it runs.
 
     Attributes:
-        begun_at_seconds: When Spark began to look for what it would read, seconds since the epoch.
+        after_seconds: Spark has looked for what it reads after that, seconds since the epoch.
         idle: The streams of which it reads nothing.
         may_leave: The streams over a broker, or DataFrames, of which it may leave something for later.
         rows: Of streams that tell, how many rows it reads.
     """
 
-    begun_at_seconds: float
+    after_seconds: float
     idle: AbstractSet[str]
     may_leave: AbstractSet[str]
     rows: Mapping[str, int]
@@ -35,9 +35,9 @@ class Beginning:
 class CatchingUp:
     """Follows micro-batches until they have brought what had come by a moment.
 
-    A stream has caught up when a micro-batch that began later brings nothing of it; when one has taken all that there
-    was, as Spark does unless it is told how much to take at most; or, over a broker, when as many rows have been read
-    as waited then.
+    A stream has caught up when a micro-batch brings nothing of it for which Spark has looked later; when one has taken
+    all that there was, as Spark does unless it is told how much to take at most; or, over a broker, when as many rows
+    have been read as waited then.
 
     Args:
         streams: The streams whose rows come from outside.
@@ -60,7 +60,7 @@ class CatchingUp:
 
     def begins(self, beginning: Beginning) -> bool:
         """Return whether what a micro-batch and all later ones bring has come after the moment."""
-        if beginning.begun_at_seconds <= self._asked_at_seconds:
+        if beginning.after_seconds <= self._asked_at_seconds:
             return False
         for name, stream in list(self._behind.items()):
             if name in beginning.idle or name in self._have_all:
@@ -98,7 +98,7 @@ def beginning_of(
     of_streams = {stream.name: frozenset(places.sources_of(stream.name)) for stream in streams}
     over_frames = {stream.name for stream in streams if isinstance(stream.source, DataFrameSource | KafkaSource)}
     return Beginning(
-        begun_at_seconds(checkpoint, micro_batch_id),
+        looked_by_seconds(checkpoint, micro_batch_id - 1),
         idle={name for name, sources in of_streams.items() if sources <= idle},
         may_leave={name for name in over_frames if of_streams[name] & limited},
         rows=rows,

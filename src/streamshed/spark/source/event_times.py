@@ -13,6 +13,9 @@ FURTHEST_STEPS = 16
 """Where footers tell how far event time will go, nothing is decided beyond so many times as far as it went last: a
 single row from the year 2038 moves no window."""
 
+CLOCK_TOLERANCE = 60_000_000
+"""How far event times may run ahead of the wall clock, microseconds, where nothing else is known of rows."""
+
 GUESSED_STEPS = 2
 """Where nothing tells, event time is taken to go up to so many times as far as it went last."""
 

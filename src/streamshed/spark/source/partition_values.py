@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from streamshed.network.model.sources import FolderSource
+from streamshed.network.source.sources import FolderSource
 from streamshed.spark.common.internal_names import FOLDERS
-from streamshed.spark.source.file_rows import file_path
+from streamshed.spark.source.file_identity import file_path
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _SCHEME_AND_AUTHORITY = 3

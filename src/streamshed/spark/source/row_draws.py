@@ -5,10 +5,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from streamshed.network.model.identity import IdentityKind
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.identity import IdentityKind
 from streamshed.spark.common.internal_names import CHANCE, FILE_ROW
-from streamshed.spark.source.file_rows import file_path
+from streamshed.spark.source.file_identity import file_path
 
 UNIT = 2.0**-53
 

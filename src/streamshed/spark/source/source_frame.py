@@ -12,18 +12,18 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from streamshed.control.rows_to_read import FIRST_ROWS
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError, near_miss
-from streamshed.network.model.delta_source import DeltaSource
-from streamshed.network.model.identity import IdentityKind
 from streamshed.network.model.join_source import JoinSource
-from streamshed.network.model.kafka_source import KafkaSource
 from streamshed.network.model.source_folder import require_folder
-from streamshed.network.model.sources import DataFrameSource, FileFormat, FolderSource, RateSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.identity import IdentityKind
+from streamshed.network.source.kafka_source import KafkaSource
+from streamshed.network.source.sources import DataFrameSource, FileFormat, FolderSource, RateSource
 from streamshed.network.words.columns import format_schema
 from streamshed.spark.common.connector import AVRO, KAFKA
 from streamshed.spark.common.internal_names import CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
 from streamshed.spark.relations.table_rows import table_rows
-from streamshed.spark.source.file_rows import NUMBERED, found_in_files, numbered
+from streamshed.spark.source.file_identity import NUMBERED, found_in_files, numbered
 
 
 def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:

@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from streamshed.network.model.sources import FileFormat, FolderSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.network.terms.parsing import TextFormat
 from streamshed.network.words.columns import Column as SchemaColumn
 from streamshed.network.words.columns import format_schema

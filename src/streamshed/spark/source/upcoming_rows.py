@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from streamshed.errors import SourceUnavailableError
-from streamshed.network.model.sources import FileFormat, FolderSource
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.network.terms.windowing_attribute import StoredColumn
 from streamshed.network.words.local_path import local_path
 from streamshed.spark.checkpoint.checkpoint_reader import files_of, rows_by_offsets

@@ -17,7 +17,7 @@ from streamshed.spark.common.state_key import state_key_columns
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_columns import with_plan
 from streamshed.spark.source.carrier import carrier_frame
-from streamshed.spark.windows.compiled import CompiledStream
+from streamshed.spark.windows.compiled_stream import CompiledStream
 from streamshed.spark.windows.count_operator import GROUPS, OUTPUT_DDL, WAITING, CountOperator
 from streamshed.spark.windows.count_rows import ENTRY, count_entries, count_series
 

@@ -11,7 +11,7 @@ from streamshed.answering.count_windows.count_figures import CountSeries
 from streamshed.answering.count_windows.count_windows import CountWindows
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
-from streamshed.sharing.network_work import AggregateSlot
+from streamshed.sharing.stream_work import AggregateSlot
 from streamshed.spark.admit.passing import passes
 from streamshed.spark.common.group_keys import joined_text, key_columns
 from streamshed.spark.common.internal_names import TIME, UNREADABLE
@@ -19,7 +19,7 @@ from streamshed.spark.common.state_key import held
 from streamshed.spark.common.unfused import unfused
 from streamshed.spark.common.value_kind import CarriedValue, carried, presence, value_kind
 from streamshed.spark.operators.slot_types import slot_call
-from streamshed.spark.windows.compiled import CompiledStream
+from streamshed.spark.windows.compiled_stream import CompiledStream
 
 ENTRY = (
     ("definition_id", "bigint"),

@@ -6,7 +6,7 @@ Rests on Spark's internals: tests/spark/contracts/test_checkpoint_files.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -49,12 +49,14 @@ class RememberedClass:
     Attributes:
         class_id: Its number in state.
         members: The queries it served.
-        retired_at: Watermark of the restart that no longer had it, microseconds; None: it is in use.
+        retired_at: An event time that no row of it is later than, microseconds; None: it is in use.
+        stream: Whose rows it sums up; empty: of a checkpoint that does not say.
     """
 
     class_id: int
     members: tuple[Member, ...]
     retired_at: int | None = None
+    stream: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,6 @@ class Manifest:
     Attributes:
         streams: Name and kind of source of each stream, in the order in which Spark numbers its sources.
         max_depth: How many aggregates may follow one another.
-        joins: Of the network.
         partitions: State partitions per stage.
         layout: What the state holds.
         classes: Sharing classes whose slices it may hold.
@@ -81,7 +82,6 @@ class Manifest:
 
     streams: tuple[tuple[str, str], ...]
     max_depth: int
-    joins: bool
     partitions: int
     layout: StateLayout
     classes: tuple[RememberedClass, ...] = field(default=())
@@ -102,7 +102,6 @@ class Manifest:
                 "state_settings": dict(self.state_settings),
                 "streams": self.streams,
                 "max_depth": self.max_depth,
-                "joins": self.joins,
                 "partitions": self.partitions,
                 "layout": self.layout.to_json(),
                 "classes": [_class_to_json(remembered) for remembered in self.classes],
@@ -126,7 +125,6 @@ class Manifest:
         return cls(
             streams=tuple((name, kind) for name, kind in document["streams"]),
             max_depth=document["max_depth"],
-            joins=document["joins"],
             partitions=document["partitions"],
             layout=StateLayout.from_json(document["layout"]),
             classes=tuple(_class_from_json(entry) for entry in document["classes"]),
@@ -159,6 +157,21 @@ def read_manifest(folder: Storage) -> Manifest | None:
             )
         return None
     return Manifest.from_json(text)
+
+
+def most_partitions(folder: Storage, clocks: Sequence[str], new: int) -> int:
+    """Return how many state partitions the clock has that has most.
+
+    Args:
+        folder: The checkpoint of all clocks.
+        clocks: Their names.
+        new: How many a clock gets that has no checkpoint yet.
+
+    Raises:
+        IncompatibleCheckpointError: A manifest cannot be read.
+    """
+    manifests = [read_manifest(folder.below(clock)) for clock in clocks]
+    return max(new if manifest is None else manifest.partitions for manifest in manifests)
 
 
 def refuse_other_checkpoint(folder: Storage) -> None:
@@ -205,7 +218,12 @@ def _class_to_json(remembered: RememberedClass) -> Mapping[str, Any]:
         ]
         for member in remembered.members
     ]
-    return {"class_id": remembered.class_id, "members": members, "retired_at": remembered.retired_at}
+    return {
+        "class_id": remembered.class_id,
+        "members": members,
+        "retired_at": remembered.retired_at,
+        "stream": remembered.stream,
+    }
 
 
 def _class_from_json(document: Mapping[str, Any]) -> RememberedClass:
@@ -219,4 +237,4 @@ def _class_from_json(document: Mapping[str, Any]) -> RememberedClass:
         )
         for bit, definition_id, slot, size, slide, offset, counts_only in document["members"]
     )
-    return RememberedClass(document["class_id"], members, document["retired_at"])
+    return RememberedClass(document["class_id"], members, document["retired_at"], document.get("stream", ""))

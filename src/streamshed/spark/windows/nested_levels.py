@@ -22,8 +22,8 @@ from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.sharing.instructions import StreamProgram
 from streamshed.sharing.nested_work import Level, Nesting, aggregate_of, nested_levels
-from streamshed.sharing.network_work import AggregateSlot
 from streamshed.sharing.resolution import answer_place
+from streamshed.sharing.stream_work import AggregateSlot
 from streamshed.spark.common.group_keys import key_columns
 from streamshed.spark.common.internal_names import TIME, UNREADABLE
 from streamshed.spark.common.state_key import held, state_key_columns

@@ -1,4 +1,4 @@
-"""Which slice a row goes into, and when that slice closes."""
+"""Which slice a row goes into, and when that slice closes; the reference is `SliceGrid`, in microseconds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from streamshed.sharing.slice_grid import SliceGrid
 from streamshed.spark.admit.passing import class_codes, stream_codes
 from streamshed.spark.common.internal_names import TAKEN_ROWS
 from streamshed.spark.common.set_apart import CARRIER_CLASS
-from streamshed.spark.windows.slice_columns import end_of_slice, slice_start
 
 HEAD = ("event_time", "open", "sampling_codes")
 """What a row says to all classes: its time, an instant in the oldest open slice (a carrier's: in the slice that it goes
@@ -117,3 +116,32 @@ def common_grid(classes: Sequence[SharingClass]) -> SliceGrid:
     """The slices that serve every class of a stream."""
     grids = [sharing_class.grid for sharing_class in classes]
     return functools.reduce(SliceGrid.merged, grids) if grids else DEFAULT_GRID
+
+
+def slice_start(grid: SliceGrid, time: Column) -> Column:
+    """Start of the slice that contains an instant."""
+    return time - _least([_since(edge.period_microseconds, edge.phase_microseconds, time) for edge in grid.edges])
+
+
+def slice_end(grid: SliceGrid, time: Column) -> Column:
+    """End of the slice that contains an instant."""
+    remaining = [
+        F.lit(edge.period_microseconds) - _since(edge.period_microseconds, edge.phase_microseconds, time)
+        for edge in grid.edges
+    ]
+    return time + _least(remaining)
+
+
+def end_of_slice(grid: SliceGrid, start: Column) -> Column:
+    """End of the slice that starts at an instant; cheaper than `slice_end` where slices are all alike."""
+    if len(grid.edges) == 1:
+        return start + F.lit(grid.edges[0].period_microseconds)
+    return slice_end(grid, start)
+
+
+def _since(period: int, phase: int, time: Column) -> Column:
+    return F.pmod(time - F.lit(phase), F.lit(period))
+
+
+def _least(columns: list[Column]) -> Column:
+    return columns[0] if len(columns) == 1 else F.least(*columns)

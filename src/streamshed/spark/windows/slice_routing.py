@@ -21,6 +21,7 @@ from streamshed.spark.windows.nested_windows import Nested, closing_of, delay_of
 
 _MOST_EMPTY_WINDOWS = 10_000
 """A jump of event time over more windows than this leaves the oldest of them without empty answers."""
+_NOT_NAMED = "the manifest does not name a sharing class that has slices in state: "
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,10 @@ def _routes(classes: Sequence[Routed], carried: Carried) -> Column:
     """The queries that a row of slices goes to: an array of (bit, query, slot, role, window)."""
     by_class: list[tuple[object, object]] = [(UNREADABLE_CLASS, [_NOWHERE])]
     by_class += [(c.class_id, [_route(member) for member in c.members]) for c in classes]
-    routes = F.element_at(literal_map(by_class, "bigint", _ROUTES), F.col("class_id"))
+    class_id = F.col("class_id")
+    nowhere = F.raise_error(F.concat(F.lit(_NOT_NAMED), class_id.cast("string")))
+    of_class = F.element_at(literal_map(by_class, "bigint", _ROUTES), class_id)
+    routes = F.coalesce(of_class, F.when(class_id > CARRIER_CLASS, nowhere))
     by_stream: list[tuple[object, object]] = [
         (stream, [_carried_route(windows_of_value) for windows_of_value in windows])
         for stream, windows in carried.windows.items()
@@ -145,7 +149,7 @@ def _routes(classes: Sequence[Routed], carried: Carried) -> Column:
     if not by_stream:
         return routes
     carried_routes = F.element_at(literal_map(by_stream, "string", _ROUTES), F.col("key_text"))
-    return F.when(F.col("class_id") == CARRIER_CLASS, carried_routes).otherwise(routes)
+    return F.when(class_id == CARRIER_CLASS, carried_routes).otherwise(routes)
 
 
 _ROUTE_FIELDS = ("bit", "bit_mask", "definition_id", "slot", "role", "is_grouped", "size", "slide", "offset")

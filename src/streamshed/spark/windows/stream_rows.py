@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from streamshed.answering.table.value_kind import Carriage
-from streamshed.sharing.network_work import StreamWork
 from streamshed.sharing.sharing_class import SharingClass
+from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.passing import passed_bits
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.columns.summed_rows import SUMS_TYPE

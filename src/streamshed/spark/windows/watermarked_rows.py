@@ -10,7 +10,7 @@ from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.common.internal_names import TAKEN_ROWS
 from streamshed.spark.source.carrier import carrier_frame, with_carrier
 from streamshed.spark.source.progress import observed
-from streamshed.spark.windows.compiled import CompiledStream
+from streamshed.spark.windows.compiled_stream import CompiledStream
 
 
 def watermarked_rows(

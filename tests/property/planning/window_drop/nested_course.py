@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.rows import Answers, Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.window import WindowSpecification
 
 DEEPEST = 4

@@ -12,7 +12,7 @@ from streamshed.planning.window_drop.track.decisions import UpcomingWindows, adv
 from streamshed.planning.window_drop.track.droppable import DroppableQuery, droppable_queries
 from streamshed.planning.window_drop.track.open_windows import EventTimes, QueryDrops
 from streamshed.planning.window_drop.track.window_drops import WindowDrops
-from streamshed.sharing.network_work import stream_work
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.admit.retained_rows import places_of, retained_rows
 from tests.oracles.intakes import intake_count
 from tests.thoroughness import examples

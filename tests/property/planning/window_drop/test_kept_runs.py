@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows, advanced_drops
 from streamshed.planning.window_drop.track.droppable import DroppableQuery, droppable_queries
 from streamshed.planning.window_drop.track.open_windows import EventTimes

@@ -22,7 +22,7 @@ from streamshed.planning.window_drop.windows.kept_runs import FOREVER
 from streamshed.planning.window_drop.windows.provenance import extent
 from streamshed.planning.window_drop.windows.runs import numbers_in
 from streamshed.sharing.gating import Gating
-from streamshed.sharing.network_work import stream_work
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.admit.retained_rows import RetainedRows, places_of, retained_rows
 from streamshed.spark.source.event_times import event_times
 from streamshed.spark.source.upcoming_rows import EventBounds

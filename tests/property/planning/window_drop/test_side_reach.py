@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from streamshed.joins.model.side import Side
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.network.terms.join_condition import pairs_where
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.open_windows import EventTimes, QueryDrops

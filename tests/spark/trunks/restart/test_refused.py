@@ -30,7 +30,7 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.sinks.sinks import parquet_sink
 from tests.spark.harness import Collected
 from tests.spark.trunks.outcome import Outcome
@@ -136,9 +136,6 @@ REFUSALS = {
     ),
     "nested": Refusal(
         IncompatibleCheckpointError, 'query "most" has 3 aggregates that follow.*new checkpoint.*max_depth=3', _nested
-    ),
-    "joining": Refusal(
-        IncompatibleCheckpointError, "joins was False and is True.*new checkpoint", _with_other_settings(joins=True)
     ),
     "a state family": Refusal(
         IncompatibleCheckpointError,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from tests.spark.event_times import EPOCH_MICROSECONDS
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.restart.course import SECONDS, STEP_SECONDS, STEPS

@@ -6,7 +6,7 @@ import json
 
 import pyarrow as pa
 
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.time.steps import BAD_STEP, STEPS
 from tests.spark.trunks.time.texts import write_lines

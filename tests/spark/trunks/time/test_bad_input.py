@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from tests.spark.event_times import at
 from tests.spark.trunks.checks import check_unreadable_rows_are_counted
 from tests.spark.trunks.inputs import STEP, Input

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from streamshed.spark import answers
 from tests.spark.event_times import EPOCH_MICROSECONDS, at, instants
 from tests.spark.trunks.checks import (

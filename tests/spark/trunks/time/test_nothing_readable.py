@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from tests.spark.event_times import at
 from tests.spark.trunks.checks import check_unreadable_rows_are_counted
 from tests.spark.trunks.inputs import Input

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from tests.spark.event_times import at
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.time.events import YEAR_2038

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from streamshed.errors import SinkUnavailableError
-from streamshed.traces.feed import Feeder
-from streamshed.traces.manifest import StagedFeed
+from streamshed.traces.feeder import Feeder
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed_bench.runs.burst_feed import feed_out
 from tests.unit.traces.small_trace import small_feed
 

@@ -10,7 +10,7 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.sharing.gating import Gating
-from streamshed.sharing.network_work import stream_work
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.admit.retained_rows import RetainedRows, retained_rows
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed_bench.runs.fixed_drops import DropPlace, FixedDrops, decided_drops

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streamshed.traces.manifest import StagedFeed
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.inputs.workload import SEVEN_QUERIES
 from streamshed_bench.runs.burst_feed import event_seconds

@@ -7,8 +7,8 @@ import pytest
 from streamshed.cli.demo.calibration import FilePlacer, calibrate
 from streamshed.cli.terminal.failure import RunFailedError
 from streamshed.traces.load_profile import constant_load
-from streamshed.traces.manifest import StagedFeed
 from streamshed.traces.stage import StagingOptions, stage
+from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import trace_of
 
 SECOND = 1_000_000

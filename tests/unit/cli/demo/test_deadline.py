@@ -1,8 +1,8 @@
 from pathlib import Path
 from unittest.mock import MagicMock
 
-from streamshed.cli.demo.comparison import exact_values
 from streamshed.cli.demo.deadline import Deadline
+from streamshed.cli.demo.exact_answers import exact_values
 from streamshed.cli.demo.exact_sql import EXACT_SQL
 
 

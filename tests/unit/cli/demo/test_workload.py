@@ -4,9 +4,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from streamshed.cli.demo.demo_packets import make_packets, stage_load
 from streamshed.cli.demo.exact_sql import EXACT_SQL
 from streamshed.cli.demo.load import DemoLoad
-from streamshed.cli.demo.packets import make_packets, stage_load
 from streamshed.cli.demo.workload import MEANINGS, demo_network
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.words.duration import format_duration

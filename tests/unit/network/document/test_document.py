@@ -9,8 +9,8 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import AnswerMode
 from streamshed.network.model.relation import relation
-from streamshed.network.model.sources import FolderSource, folder, rate
 from streamshed.network.run.run_settings import RunSettings, SinkSettings
+from streamshed.network.source.sources import FolderSource, folder, rate
 from streamshed.network.terms.parsing import parse_csv, parse_json
 
 SCHEMA = "ts timestamp, src_host string, dest_port int, size int"
@@ -45,14 +45,12 @@ def packets_network(folder_path: Path) -> QueryNetwork:
         tcp.window("1 minute").agg(top="max(size)").query("largest", mode="exact"),
         tcp.window("1 minute").by("src_host").agg(n="count(*)").query("by_host", mode="subset", gaps_by="group"),
         max_depth=2,
-        joins=True,
     )
 
 
 DOCUMENT = f"""
 streamshed: 1
 max_depth: 2
-joins: true
 queries:
   scores:
     from: scored

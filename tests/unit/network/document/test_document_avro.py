@@ -12,11 +12,11 @@ from streamshed.api import to_sql
 from streamshed.errors import InvalidDocumentError, InvalidNetworkError, SourceUnavailableError
 from streamshed.network.document.document import network_to_document, parse_network, sql
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.kafka_source import KafkaSource, kafka
 from streamshed.network.model.network import network
-from streamshed.network.model.registered_schema import require_registered
-from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.kafka_source import KafkaSource, kafka
+from streamshed.network.source.registered_schema import require_registered
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.parsing import parse_avro
 from streamshed.network.words.columns import Column
 from tests.registry_server import Registered, register, running_registry

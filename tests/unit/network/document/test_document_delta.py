@@ -8,9 +8,9 @@ import pytest
 from streamshed.errors import InvalidDocumentError
 from streamshed.network.document.document import Language, network_to_document, parse_network
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.delta_source import DeltaSource, delta
-from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.network import network
+from streamshed.network.source.delta_source import DeltaSource, delta
+from streamshed.network.source.identity import Identity, IdentityKind
 
 DOCUMENT = """
 streamshed: 1

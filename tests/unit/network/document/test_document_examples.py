@@ -12,10 +12,10 @@ import pytest
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.network.document.document import load_network
 from streamshed.network.document.validation import validate_document
-from streamshed.network.model.identity import Identity, IdentityKind
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
 from streamshed.network.run.feed import Feed, feed_problems
+from streamshed.network.source.identity import Identity, IdentityKind
 from streamshed.traces.packets import PACKET_SCHEMA
 from tests.oracles.kafka_schema import KAFKA_SCHEMA
 from tests.unit.cli.command_line import streamshed
@@ -142,8 +142,8 @@ def test_an_example_is_the_same_in_yaml_in_sql_and_in_python(name: str, monkeypa
     assert by_name(IN_PYTHON[name](script)) == by_name(document.network)
 
 
-def by_name(network: QueryNetwork) -> tuple[dict[str, Query], int, bool]:
-    return {query.name: query for query in network.queries}, network.depth, network.joins
+def by_name(network: QueryNetwork) -> tuple[dict[str, Query], int]:
+    return {query.name: query for query in network.queries}, network.depth
 
 
 def test_two_applications_fit_each_other(tmp_path: Path) -> None:

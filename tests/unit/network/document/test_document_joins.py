@@ -7,7 +7,7 @@ from streamshed.network.document.document import network_to_document, parse_netw
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.join_condition import EqualColumns, JoinKey, inner_product, overlap, pairs_where
 
 HOME = "/flows"

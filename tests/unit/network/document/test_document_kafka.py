@@ -7,9 +7,9 @@ import pytest
 from streamshed.errors import InvalidDocumentError
 from streamshed.network.document.document import load_network, network_to_document, parse_network
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.kafka_source import KafkaSource, kafka
 from streamshed.network.model.network import network
 from streamshed.network.run.run_settings import SinkSettings
+from streamshed.network.source.kafka_source import KafkaSource, kafka
 from streamshed.network.terms.parsing import parse_json
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "kafka" / "network.yaml"

@@ -9,11 +9,11 @@ import pytest
 from streamshed.errors import InvalidDocumentError
 from streamshed.network.document.document import Language, network_to_document, parse_network
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.delta_source import delta
-from streamshed.network.model.iceberg_source import iceberg
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.relation import Relation, relation
-from streamshed.network.model.sources import FileFormat, folder
+from streamshed.network.source.delta_source import delta
+from streamshed.network.source.iceberg_source import iceberg
+from streamshed.network.source.sources import FileFormat, folder
 
 SCHEMA = "host string, subnet string"
 DOCUMENT = """

@@ -4,8 +4,8 @@ from jsonschema import Draft202012Validator
 
 from streamshed.network.document.document_schema import DOCUMENT_SCHEMA
 from streamshed.network.model.query import AnswerMode
-from streamshed.network.model.sources import FileFormat
 from streamshed.network.run.run_settings import RunSettings
+from streamshed.network.source.sources import FileFormat
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.network.terms.parsing import TextFormat
 from streamshed.planning.plan.policies import POLICIES

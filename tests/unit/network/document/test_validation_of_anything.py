@@ -68,7 +68,6 @@ queries:
   near: {from: near}
   any: {from: any}
 max_depth: 1
-joins: false
 run: {trigger: 2 seconds, latency: 5 seconds, headroom: 0.8, sink: {parquet: out}, confidence: 0.9}
 """
 WORDS = [

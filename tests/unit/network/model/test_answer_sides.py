@@ -17,8 +17,8 @@ from streamshed.network.model.network import network
 from streamshed.network.model.query import AnswerMode
 from streamshed.network.model.render import snapshot, to_mermaid, to_text
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import folder
 from streamshed.planning.load.join_outlook import join_outlooks
 from streamshed.statistics.network_statistics import NetworkStatistics, OperatorStatistics, StreamStatistics
 

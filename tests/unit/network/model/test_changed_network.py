@@ -8,7 +8,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 
 TICKS = stream("ticks", rate(10), time="timestamp")
 
@@ -18,10 +18,10 @@ def count(name: str, **goals: object) -> Query:
 
 
 def test_queries_come_and_go_and_the_reserve_stays() -> None:
-    before = network(count("a"), count("b"), max_depth=3, joins=True)
+    before = network(count("a"), count("b"), max_depth=3)
     after = before.with_queries(count("c")).without_queries("a")
     assert [query.name for query in after.queries] == ["b", "c"]
-    assert (after.max_depth, after.joins) == (3, True)
+    assert after.max_depth == 3
 
 
 def test_other_goals_change_neither_what_is_asked_nor_its_place() -> None:

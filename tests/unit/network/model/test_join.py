@@ -5,14 +5,14 @@ import pickle
 import pytest
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.joins.choose.policies import JOIN_POLICIES
+from streamshed.joins.choose.join_policies import JOIN_POLICIES
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder, rate
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import folder, rate
 from streamshed.network.terms.join_condition import inner_product, overlap, pairs_where
 from streamshed.network.terms.join_shedding import DEFAULT_JOIN_POLICY_NAME, JOIN_POLICY_NAMES
 from tests.unit.network.examples import FakeFrame

@@ -10,7 +10,7 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.foundation import Foundation, chains
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Answers, Rows
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.network.terms.aggregate import user_aggregate
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.tree.scalability import check_scalable

@@ -6,12 +6,12 @@ import pytest
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.grouping import Aggregate
-from streamshed.network.model.network import QueryNetwork, TimeDomain, network
+from streamshed.network.model.network import TimeDomain, network
 from streamshed.network.model.node import Node
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import rate
 from streamshed.network.sql.sql_syntax import read_sql
 from tests.unit.network.examples import HOSTS_FRAME, PACKET_COLUMNS, FakeFrame, hosts, packets
 
@@ -103,8 +103,6 @@ def test_a_network_needs_queries() -> None:
         network()
     with pytest.raises(InvalidNetworkError, match=r'got Rows: filter proto = 6 \(is .query\("name"\) missing'):
         network(packets().filter("proto = 6"))  # type: ignore[arg-type]
-    with pytest.raises(InvalidNetworkError, match="joins must be True or False, got 1"):
-        QueryNetwork((count(packets(), "a"),), joins=1)  # type: ignore[arg-type]
 
 
 def test_an_sql_text_is_read_once_however_often_it_is_written() -> None:

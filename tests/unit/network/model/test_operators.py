@@ -9,7 +9,7 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.operators import MOST_OPERATORS, Filter, Map
 from streamshed.network.model.relation import relation
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from tests.unit.network.examples import PACKET_COLUMNS, FakeFrame, hosts, packets
 
 

@@ -12,7 +12,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import AnswerMode, Query
 from streamshed.network.model.rows import Answers, Rows, Windowed
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.network.terms.gap import GapsBy, GapTolerance
 from streamshed.network.terms.goal import ErrorGoal, error_goal
 from tests.unit.network.examples import HOST_COLUMNS, PACKET_COLUMNS, FakeFrame, hosts, packets

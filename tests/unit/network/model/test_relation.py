@@ -8,10 +8,10 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.delta_source import delta
-from streamshed.network.model.iceberg_source import iceberg
 from streamshed.network.model.relation import relation
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.delta_source import delta
+from streamshed.network.source.iceberg_source import iceberg
+from streamshed.network.source.sources import FileFormat
 from streamshed.network.words.columns import Column
 from tests.unit.network.examples import HOSTS_FRAME, FakeFrame, hosts
 

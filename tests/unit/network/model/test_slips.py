@@ -8,7 +8,7 @@ import pytest
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.relation import relation
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.parsing import parse_json
 from tests.unit.network.examples import PACKETS_FRAME, hosts, packets
 

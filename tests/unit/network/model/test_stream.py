@@ -2,8 +2,8 @@ import pytest
 
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.identity import Identity, IdentityKind
-from streamshed.network.model.sources import folder, rate
+from streamshed.network.source.identity import Identity, IdentityKind
+from streamshed.network.source.sources import folder, rate
 from streamshed.network.terms.parsing import parse_csv, parse_json
 from tests.unit.network.examples import PACKET_COLUMNS, FakeFrame, packets
 

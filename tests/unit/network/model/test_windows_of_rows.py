@@ -13,7 +13,7 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import AnswerMode
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder, rate
+from streamshed.network.source.sources import folder, rate
 from streamshed.planning.tree.scalability import protected_streams
 from streamshed.planning.window_drop.track.droppable import droppable_queries
 

@@ -3,8 +3,8 @@ import pytest
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
-from streamshed.network.model.sources import rate
 from streamshed.network.run.feed import Feed, feed_problems, refuse_bad_feeds
+from streamshed.network.source.sources import rate
 
 
 def ticks() -> QueryNetwork:

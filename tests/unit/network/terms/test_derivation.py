@@ -5,7 +5,7 @@ from streamshed.network.document.document import network_to_document, parse_netw
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.network.terms.aggregate import parse_aggregate
 from streamshed.network.terms.derivation import Derivation, parse_answer
 

@@ -5,13 +5,13 @@ import pickle
 import pytest
 
 from streamshed.errors import InvalidNetworkError
-from streamshed.joins.choose.policies import JOIN_POLICIES, SAMPLING
+from streamshed.joins.choose.join_policies import JOIN_POLICIES, SAMPLING
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.render import snapshot, to_text
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.join_condition import overlap
 from streamshed.network.terms.join_shedding import (
     DEFAULT_JOIN_POLICY_NAME,

@@ -12,7 +12,7 @@ from streamshed.network.document.validation import validate_document
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.windowing_attribute import StoredColumn, windowing_attribute
 from tests.unit.network.examples import FakeFrame
 

@@ -11,7 +11,7 @@ from streamshed.network.document.document import network_to_document, parse_netw
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder, rate
+from streamshed.network.source.sources import folder, rate
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.network.words.numbering import LARGEST_NUMBER
 

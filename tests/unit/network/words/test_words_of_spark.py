@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.network.words.words_of_spark import IN_PLACE_OF
 from tests.unit.network.examples import packets
 

@@ -8,7 +8,7 @@ from streamshed.planning.tree.quantization import sampling_rate_of
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
 from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.planning.window_drop.windows.gap_coin import GapCoin
-from streamshed.sharing.network_work import StreamWork, stream_work
+from streamshed.sharing.stream_work import StreamWork, stream_work
 from streamshed.spark.admit.retained_rows import retained_rows, whole_words
 from tests.oracles.intakes import intake_count
 from tests.unit.planning.networks import rows_of

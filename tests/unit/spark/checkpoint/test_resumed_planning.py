@@ -16,15 +16,18 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
 from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.planning.window_drop.windows.gap_coin import GapCoin
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.loop.planning_ahead import PlanningAhead, Questions
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
+from streamshed.spark.source.progress import MicroBatchReport
 from tests.unit.spark.loop.test_micro_batch_planner import planner_of
+from tests.unit.spark.loop.test_planning_ahead import followed
 
 SECOND = 1_000_000
 BEGAN = 1_700_000_000
@@ -151,3 +154,37 @@ def test_a_plan_of_before_that_says_nothing_of_files_is_run_again(tmp_path: Path
     Storage.at(str(tmp_path / "plans")).write_sealed("000000000000.json", json.dumps(document))
     write_rows(tmp_path, "json", 3)
     assert planned(tmp_path, asked, 0).files == {}
+
+
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_rows_that_were_read_by_none_are_told_even_if_it_was_noticed_ahead_of_the_plan(
+    tmp_path: Path, *, is_followed: bool
+) -> None:
+    """Ten rows were to come, and seven did; each attempt of a task is told, and whoever stops then is not."""
+    report = MicroBatchReport(
+        micro_batch_id=0,
+        started_at_seconds=BEGAN,
+        processing_seconds=0.5,
+        offered_rows={"events": 7},
+        admitted_rows={},
+        earliest_event={},
+        latest_event={},
+        readable=set(),
+        watermark=0,
+        state_rows=0,
+        read_rows={"events": 7},
+    )
+    planner = planner_of(network(events_of(tmp_path, "parquet")), tmp_path, report, clock=lambda: BEGAN + 20.0)
+    planner.places = SourcePlaces(streams=(("events",),), lines=(0,))
+    planner.plan(0)
+    read(tmp_path, [0, 0])
+    if is_followed:
+        ahead = PlanningAhead(Questions(record_last=planner.record_last, is_written=None, plan=planner.plan), 1.0)
+        ahead.ended(0)
+        followed()
+        with pytest.raises(SourceUnavailableError, match="10 rows were to come, and 7 were read"):
+            planner.record_last()  # as at a stop before the next plan
+    for _ in range(2):
+        with pytest.raises(SourceUnavailableError, match="10 rows were to come, and 7 were read"):
+            planner.plan(1)
+    assert planner.record_last() == 0

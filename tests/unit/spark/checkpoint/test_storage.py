@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import fs
 
 from streamshed.errors import InvalidNetworkError, SinkUnavailableError
 from streamshed.spark.checkpoint.storage import Storage, absolute_location
@@ -72,6 +73,28 @@ def test_what_others_read_is_as_open_as_its_folder(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert modes(tmp_path / "shared") == {"755", "644"}
+
+
+class Crashing(fs.SubTreeFileSystem):  # type: ignore[misc]  # PyArrow has no types
+    """A file system on which a process dies as it writes. A file is there from its creation on, as on HDFS."""
+
+    def open_output_stream(self, path: str) -> None:
+        super().open_output_stream(path).close()
+        raise KeyboardInterrupt
+
+
+def test_elsewhere_too_a_crash_leaves_a_file_as_it_was(tmp_path: Path) -> None:
+    disk = fs.LocalFileSystem()
+    far, crashing = (Storage(kind(str(tmp_path), disk), "plans") for kind in (fs.SubTreeFileSystem, Crashing))
+    assert not far.is_local
+    far.write_text("4.json", "the first")
+    far.write_text("4.json", "the second")
+    for name in ("4.json", "5.json"):
+        with pytest.raises(KeyboardInterrupt):
+            crashing.write_text(name, "what nobody reads")
+    assert (far.names(), far.read_text("4.json"), far.read_text("5.json")) == (["4.json"], "the second", None)
+    far.discard_drafts()
+    assert [path.name for path in (tmp_path / "plans").iterdir()] == ["4.json"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from streamshed.elasticity.settings import ElasticSettings
 from streamshed.elasticity.workers import WorkerLimits
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.spark.cluster.domain_scaling import DomainScaling, DomainWorkers
 from streamshed.spark.cluster.executor_pool import ExecutorPool
 from streamshed.spark.cluster.shared_workers import SharedWorkers

@@ -5,8 +5,8 @@ from pyspark.sql.types import ArrayType, DataType, DoubleType, LongType, MapType
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
-from streamshed.sharing.network_work import stream_work
+from streamshed.network.source.sources import folder
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.common.collation import collation_of, collation_problems
 from streamshed.spark.operators.slot_types import compared_value, type_problems
 

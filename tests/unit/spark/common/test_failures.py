@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from streamshed.errors import InvalidExpressionError, SinkUnavailableError, SourceUnavailableError
+from streamshed.errors import (
+    IncompatibleCheckpointError,
+    InvalidExpressionError,
+    SinkUnavailableError,
+    SourceUnavailableError,
+)
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.common.failures import explained
 
@@ -28,6 +33,11 @@ STREAM = "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted 
             "streamshed.errors.SourceUnavailableError: schema registry http://r: credentials are refused (status 401)",
             SourceUnavailableError,
             "http://r: credentials are refused",
+        ),
+        (
+            "SparkRuntimeException: [USER_RAISED_EXCEPTION] the manifest does not name a sharing class that has slices",
+            IncompatibleCheckpointError,
+            "put it back",
         ),
         ("java.io.IOException: No space left on device", SinkUnavailableError, "make room"),
         (

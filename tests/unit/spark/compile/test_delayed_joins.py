@@ -12,12 +12,12 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.planning.window_drop.track.droppable import droppable_queries
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
-from streamshed.sharing.network_work import StreamWork, stream_work
+from streamshed.sharing.stream_work import StreamWork, stream_work
 from streamshed.spark.compile.plan_table import stream_facts
 from streamshed.spark.compile.side_answers import side_works
 from streamshed.spark.domain_facts import longest_window

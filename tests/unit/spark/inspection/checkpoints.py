@@ -12,8 +12,8 @@ FINISHED, BEGUN = 2, 3
 
 STOPPED_SECONDS = 60
 """Of so many seconds, one row each, the run that was stopped had read rows."""
-STOPPED_AT = 1_795_901_574
-"""When it was stopped, seconds since the epoch."""
+STOPPED_AT = 1_000_000_060
+"""A time after that of the file that it had read, seconds since the epoch."""
 
 
 def unpacked_checkpoint(folder: Path) -> Path:
@@ -24,12 +24,16 @@ def unpacked_checkpoint(folder: Path) -> Path:
     return _unpacked("checkpoint_8.zip", folder)
 
 
-def stopped_checkpoint(folder: Path) -> Path:
-    """Unpack a checkpoint of version 9 whose run was stopped by `run.stop()`, and return its folder.
+def stopped_checkpoint(folder: Path, version: int = 10) -> Path:
+    """Unpack a checkpoint whose run was stopped by `run.stop()`, and return its folder.
 
     A query of sliding windows by group and one over its answers, with open windows, two partitions, PySpark 4.2.0.
+
+    Args:
+        folder: Where to.
+        version: Of the manifest: 9, whose state is in Spark's format 1, or 10, in format 2 with checksums of rows.
     """
-    return _unpacked("checkpoint_9.zip", folder)
+    return _unpacked(f"checkpoint_{version}.zip", folder)
 
 
 def _unpacked(name: str, folder: Path) -> Path:

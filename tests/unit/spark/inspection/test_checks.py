@@ -14,12 +14,17 @@ from streamshed.errors import SourceUnavailableError
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.inspection.checks import Flaw, flaws
 from streamshed.spark.inspection.contents import clocks_of
-from tests.unit.spark.inspection.checkpoints import CLOCK, unpacked_checkpoint
+from tests.unit.spark.inspection.checkpoints import CLOCK, stopped_checkpoint, unpacked_checkpoint
 
 
 @pytest.fixture
 def clock_folder(tmp_path: Path) -> Path:
     return unpacked_checkpoint(tmp_path) / CLOCK
+
+
+@pytest.mark.parametrize("version", [9, 10])
+def test_what_a_stop_has_left_is_whole(tmp_path: Path, version: int) -> None:
+    assert found_in(stopped_checkpoint(tmp_path, version) / CLOCK) == []
 
 
 def found_in(clock_folder: Path) -> list[Flaw]:
@@ -105,6 +110,22 @@ def test_what_can_be_done_without_is_harmless(clock_folder: Path, name: str, say
     (flaw,) = found_in(clock_folder)
     assert (flaw.place, flaw.is_harmless) == (f"{CLOCK}/{name}", True)
     assert says in flaw.says
+
+
+def test_only_files_that_a_commit_names_are_missed_when_damaged(tmp_path: Path) -> None:
+    checkpoint = stopped_checkpoint(tmp_path)
+    store = checkpoint / CLOCK / "spark/state/0/0"
+    (changes,) = store.glob("2_*.changelog")
+    (sums,) = store.glob(".2_*.changelog.crc")
+    changes.with_name("2_another.changelog").write_text("half of it")
+    sums.with_name(".2_another.changelog.crc").write_bytes(sums.read_bytes())
+    [flaw] = found_in(checkpoint / CLOCK)
+    assert (Path(flaw.place).name, flaw.is_harmless) == ("2_another.changelog", True)
+    changes.write_text("half of it")
+    damage = {Path(flaw.place).name: flaw.is_harmless for flaw in found_in(checkpoint / CLOCK)}
+    assert damage == {"2_another.changelog": True, changes.name: False}
+    changes.unlink()
+    assert "version 2 of the state is gone" in " ".join(flaw.says for flaw in found_in(checkpoint / CLOCK))
 
 
 def test_other_sources_than_those_of_the_manifest_are_found(clock_folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.inspection.contents import Files, contents_of
-from streamshed.spark.windows.manifest import Manifest, read_manifest
+from streamshed.spark.windows.manifest import Manifest, most_partitions, read_manifest
 from streamshed.spark.windows.manifest_versions import MIGRATIONS, VERSION, releases
 from tests.unit.cli.command_line import streamshed
 from tests.unit.spark.inspection.checkpoints import BEGUN, CLOCK, FINISHED, stopped_checkpoint, unpacked_checkpoint
@@ -24,7 +25,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return unpacked_checkpoint(tmp_path)
 
 
-@pytest.mark.parametrize(("version", "unpack"), [(8, unpacked_checkpoint), (9, stopped_checkpoint)])
+@pytest.mark.parametrize(("version", "unpack"), [(8, unpacked_checkpoint), (9, partial(stopped_checkpoint, version=9))])
 def test_the_manifest_of_each_version_before_is_read(
     version: int, unpack: Callable[[Path], Path], tmp_path: Path
 ) -> None:
@@ -44,10 +45,16 @@ def test_the_manifest_of_an_older_version_is_written_as_the_present_one(checkpoi
     assert json.loads(manifest.to_json())["version"] == VERSION
 
 
+def test_a_checkpoint_keeps_its_partitions_whatever_is_asked_for(tmp_path: Path) -> None:
+    folder = Storage.reached(str(stopped_checkpoint(tmp_path)))
+    assert [most_partitions(folder, clocks, 1) for clocks in ([CLOCK], [CLOCK, "new"], ["new"])] == [2, 2, 1]
+    assert most_partitions(folder, [CLOCK, "new"], 8) == 8
+
+
 def test_a_new_manifest_says_which_releases_wrote_it(checkpoint: Path) -> None:
     before = read_manifest(Storage.reached(str(checkpoint / CLOCK)))
     assert before is not None
-    written = Manifest(before.streams, 1, joins=False, partitions=1, layout=before.layout)
+    written = Manifest(before.streams, 1, partitions=1, layout=before.layout)
     assert Manifest.from_json(written.to_json()).written_by == releases()
 
 
@@ -82,7 +89,7 @@ def test_what_a_clock_holds(checkpoint: Path) -> None:
 def test_the_command_shows_it(checkpoint: Path) -> None:
     outcome = streamshed("checkpoint", "show", str(checkpoint))
     assert outcome.code == ExitCode.DONE
-    assert "made for       packets (folder); 1 partitions, max_depth 1, no joins, families: none" in outcome.output
+    assert "made for       packets (folder); 1 partitions, max_depth 1, families: none" in outcome.output
     assert (
         "micro-batches  2 has finished last, 3 was begun and runs again; watermark 2026-01-01T00:01:40+00:00"
         in outcome.output

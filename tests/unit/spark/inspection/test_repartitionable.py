@@ -16,7 +16,7 @@ from streamshed.cli.main import cli
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.spark.checkpoint.hold import CheckpointHold
-from streamshed.spark.checkpoint.stop_note import note_stop
+from streamshed.spark.checkpoint.stop_note import StopNote, note_stop
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.inspection.checks import flaws
 from streamshed.spark.inspection.repartitionable import repartitionable
@@ -28,7 +28,7 @@ from tests.unit.spark.inspection.checkpoints import BEGUN, CLOCK, FINISHED, unpa
 def checkpoint(tmp_path: Path) -> Path:
     """A run was stopped in it in good order, with a micro-batch that had been begun and was called off."""
     unpacked = unpacked_checkpoint(tmp_path)
-    note_stop(Storage.reached(str(unpacked / CLOCK)), FINISHED)
+    note_stop(Storage.reached(str(unpacked / CLOCK)), StopNote(last_written=FINISHED))
     return unpacked
 
 
@@ -62,7 +62,7 @@ def without_note(checkpoint: Path) -> None:
 
 
 def with_a_note_of_more(checkpoint: Path) -> None:
-    note_stop(Storage.reached(str(checkpoint / CLOCK)), BEGUN)
+    note_stop(Storage.reached(str(checkpoint / CLOCK)), StopNote(last_written=BEGUN))
 
 
 def with_a_damaged_note(checkpoint: Path) -> None:

@@ -14,8 +14,8 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.join import join_for_tasks
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import network
-from streamshed.network.model.sources import folder
-from streamshed.sharing.network_work import stream_work
+from streamshed.network.source.sources import folder
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.common.internal_names import IS_SUMMED, SUMS, TIME
 from streamshed.spark.joins.join_unpacking import unpacking
 from streamshed.spark.joins.join_work import NO_SUMS, JoinSums, JoinWork

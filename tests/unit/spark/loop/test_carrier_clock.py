@@ -8,7 +8,7 @@ import pytest
 
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.spark.loop.carrier_clock import CarrierClock
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 from streamshed.spark.source.progress import MicroBatchReport

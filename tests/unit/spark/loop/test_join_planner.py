@@ -18,7 +18,7 @@ from streamshed.joins.windows.yields import Yields
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.network.terms.join_condition import pairs_where
 from streamshed.planning.tree.quantization import SMALLEST, sampling_rate_of
 from streamshed.planning.tree.scalability import protected_streams

@@ -10,7 +10,7 @@ from streamshed.answering.estimate.carried_rows import CarriedSums
 from streamshed.answering.table.output import Output, Shape
 from streamshed.network.model.network import network
 from streamshed.network.terms.aggregate import AggregateKind
-from streamshed.sharing.network_work import stream_work
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.loop.measuring import effective_shares, measured
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.statistics.learned import LearnedStatistics

@@ -12,13 +12,14 @@ import pytest
 from streamshed.answering.table.shed_interval import UNSETTLED, ShedInterval, share_name
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.errors import SinkUnavailableError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
-from streamshed.network.model.sources import folder, rate
+from streamshed.network.source.sources import folder, rate
 from streamshed.planning.tree.quantization import sampling_rate_of
 from streamshed.sharing.gating import Gating
-from streamshed.sharing.network_work import stream_work
+from streamshed.sharing.stream_work import stream_work
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.loop.micro_batch_planner import MicroBatchPlanner
@@ -47,7 +48,7 @@ def gating_of(*queries: Query) -> Gating:
 def planner_of(
     asked: QueryNetwork,
     path: Path,
-    report: MicroBatchReport | None = None,
+    report: MicroBatchReport | Callable[[], MicroBatchReport] | None = None,
     *,
     clock: Callable[[], float] = lambda: 100.0,
     steady_clock: Callable[[], float] = lambda: 100.0,
@@ -69,7 +70,7 @@ def planner_of(
         plans=Storage.at(str(path / "plans")),
         clock=clock,
         steady_clock=steady_clock,
-        reports=lambda: report,
+        reports=report if callable(report) else lambda: report,
         on_outcome=lambda _report, outcome, _plans: noted.append(outcome),
         effective_shares=lambda: effective_shares,
     )
@@ -206,14 +207,32 @@ def test_a_joined_stream_is_offered_the_rows_of_both_sides() -> None:
     assert facts.of_asked({"calls": 3.0, "alerts": 4.0}, kept) == {"calls": 3, "calls_alerts": 7, "twice": 1.5}
 
 
-@pytest.mark.parametrize("step_days", [10, -3])
-def test_a_step_of_the_wall_clock_is_no_time_that_went_by(tmp_path: Path, step_days: int) -> None:
-    """Spark says on the wall clock when a micro-batch began."""
-    wall, steady = [1_000.0], [1_000.0]
-    outcomes: list[MicroBatchOutcome] = []
-    report = MicroBatchReport(
-        micro_batch_id=0,
-        started_at_seconds=999.5,
+class FullJournal(list[MicroBatchOutcome]):
+    """A journal for whose second row there is no room."""
+
+    def append(self, outcome: MicroBatchOutcome) -> None:
+        super().append(outcome)
+        if len(self) == 2:
+            raise SinkUnavailableError("no space is left")
+
+
+def test_what_could_not_be_recorded_is_not_recorded_twice_and_nothing_is_planned_behind_it(tmp_path: Path) -> None:
+    journal, reports = FullJournal(), [report_of(0)]
+    planner = planner_of(network(query("q", "v")), tmp_path, lambda: reports[-1], outcomes=journal)
+    for number in (0, 1):
+        planner.plan(number)
+    reports.append(report_of(1))
+    for asked_for in (planner.record_last, planner.record_last, lambda: planner.plan(2), lambda: planner.plan(2)):
+        with pytest.raises(SinkUnavailableError, match="no space is left"):
+            asked_for()
+    assert len(journal) == 2
+
+
+def report_of(micro_batch_id: int, started_at_seconds: float = 99.5) -> MicroBatchReport:
+    """A hundred rows of one second, which took half a second."""
+    return MicroBatchReport(
+        micro_batch_id=micro_batch_id,
+        started_at_seconds=started_at_seconds,
         processing_seconds=0.5,
         offered_rows={"events": 100},
         admitted_rows={},
@@ -223,10 +242,17 @@ def test_a_step_of_the_wall_clock_is_no_time_that_went_by(tmp_path: Path, step_d
         watermark=0,
         state_rows=0,
     )
+
+
+@pytest.mark.parametrize("step_days", [10, -3])
+def test_a_step_of_the_wall_clock_is_no_time_that_went_by(tmp_path: Path, step_days: int) -> None:
+    """Spark says on the wall clock when a micro-batch began."""
+    wall, steady = [1_000.0], [1_000.0]
+    outcomes: list[MicroBatchOutcome] = []
     planner = planner_of(
         network(query("q", "v")),
         tmp_path,
-        report,
+        report_of(0, 999.5),
         clock=lambda: wall[-1],
         steady_clock=lambda: steady[-1],
         outcomes=outcomes,

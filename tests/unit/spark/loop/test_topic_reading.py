@@ -15,9 +15,9 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.rows_to_read import FIRST_ROWS, LARGEST_STEP
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.kafka_source import kafka
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
+from streamshed.network.source.kafka_source import kafka
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.loop import topic_reading
@@ -109,6 +109,26 @@ def test_it_begins_once_it_is_written_down_where(tmp_path: Path, monkeypatch: py
     reading.checkpoint.write_text("sources/0/0", '\0v1\n{"packets":{"0":0}}')
     thread.join(10.0)
     assert not thread.is_alive()
+
+
+class Ending:
+    """A query that has ended by the second time that somebody looks."""
+
+    looks = 0
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802 - as Spark calls it
+        self.looks += 1
+        return self.looks == 1
+
+
+def test_a_pattern_of_which_there_are_no_topics_yet_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, query = Reading(tmp_path, monkeypatch, pattern=True), Ending()
+    reading.checkpoint.write_text("sources/0/0", "\0v1\n{}")
+    reading.topics.begin(cast(Any, query), PLACES)
+    assert query.looks == 1
 
 
 def test_a_query_that_has_failed_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,9 @@ from streamshed.joins.model.side import Side
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import rate
 from streamshed.network.model.stream import Stream
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.source.sources import rate
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.retention import needed_share

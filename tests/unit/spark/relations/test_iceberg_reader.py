@@ -13,7 +13,7 @@ import pytest
 from pyiceberg.types import StringType
 
 from streamshed.errors import MissingExtraError, SourceUnavailableError
-from streamshed.network.model.iceberg_source import iceberg
+from streamshed.network.source.iceberg_source import iceberg
 from streamshed.network.words.columns import Column
 from streamshed.spark.relations.iceberg_reader import IcebergReader
 from streamshed.spark.relations.relation_reader import RelationReader

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from streamshed.errors import SourceUnavailableError
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from streamshed.spark.relations.relation_files import relation_files
 from streamshed.spark.relations.relation_reader import RelationReader
 from streamshed.spark.relations.relation_table import TableReader

@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.relation_options import csv_layout
-from streamshed.network.model.sources import FileFormat
+from streamshed.network.source.sources import FileFormat
 from streamshed.spark.relations.relation_reader import RelationReader
 from streamshed.spark.relations.relation_table import TableReader
 

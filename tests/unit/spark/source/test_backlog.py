@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.network.model.sources import FolderSource, folder
+from streamshed.network.source.sources import FolderSource, folder
 from streamshed.spark.source.backlog import Waiting, rows_left, waiting_files
 
 

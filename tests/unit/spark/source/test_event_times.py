@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.rates.least_error import least_error_rates
 from streamshed.planning.tree.demand import Demand

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.spark.checkpoint.checkpoint_reader import rows_by_offsets
 from streamshed.spark.checkpoint.partition_offsets import PartitionOffsets
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
@@ -46,14 +47,24 @@ def storage(tmp_path: Path) -> Storage:
 
 
 def test_rows_deleted_before_a_micro_batch_are_lost_to_it(storage: Storage) -> None:
-    lost = LostRows({"packets": Topic(17, 3)})
-    assert lost.coming(storage, 1, PLACES) == {"packets": 7}
+    lost = LostRows({"packets": Topic(17, 3)}, untold={})
+    assert lost.coming(storage, 1, PLACES) == {"packets": 13 / 20}
     lost.finished(1, {"packets": 13})
-    assert (lost.rows, lost.coming(storage, 1, PLACES)) == (7, {"packets": 7})
+    assert (lost.rows, lost.coming(storage, 1, PLACES)) == (7, {"packets": 13 / 20})
+
+
+def test_of_a_micro_batch_whose_rows_are_all_deleted_nothing_is_there(storage: Storage) -> None:
+    assert LostRows({"packets": Topic(30, 10)}).coming(storage, 1, PLACES) == {"packets": 0.0}
 
 
 def test_the_first_micro_batch_begins_where_the_source_noted(storage: Storage) -> None:
-    assert LostRows({"packets": Topic(4, 0)}).coming(storage, 0, PLACES) == {"packets": 4}
+    assert LostRows({"packets": Topic(4, 0)}).coming(storage, 0, PLACES) == {"packets": 16 / 20}
+
+
+def test_topics_that_come_later_than_a_pattern_have_lost_nothing(storage: Storage) -> None:
+    storage.write_text("sources/0/0", "\0v1\n{}")
+    assert LostRows({"packets": Topic(4, 0)}).coming(storage, 0, PLACES) == {}
+    assert rows_by_offsets(storage, 0, PLACES) == {0: 20}
 
 
 def test_rows_deleted_while_a_micro_batch_reads_are_told_by_the_next(storage: Storage) -> None:
@@ -63,7 +74,20 @@ def test_rows_deleted_while_a_micro_batch_reads_are_told_by_the_next(storage: St
     topic.offsets = [30, 10]
     lost.finished(1, {"packets": 12})
     planned(storage, 2, 31, 10)
-    assert lost.coming(storage, 2, PLACES) == {"packets": 8}
+    assert lost.coming(storage, 2, PLACES) == {"packets": 12 / 20}
+    assert lost.rows == 8
+
+
+def test_of_two_micro_batches_that_lack_rows_the_lesser_share_is_told(storage: Storage) -> None:
+    """Of the first 5 of 20 rows are gone, 3 of them noticed later; of the second 1 of 2."""
+    topic = Topic(12, 0)
+    lost = LostRows({"packets": topic}, untold={})
+    lost.coming(storage, 1, PLACES)
+    topic.offsets = [31, 10]
+    lost.finished(1, {"packets": 15})
+    planned(storage, 2, 32, 10)
+    assert lost.coming(storage, 2, PLACES) == {"packets": 0.5}
+    assert lost.rows == 6
 
 
 def test_offsets_that_no_row_has_are_not_lost(storage: Storage) -> None:
@@ -87,7 +111,7 @@ def test_what_a_micro_batch_of_an_earlier_process_lacks_the_next_one_tells(stora
     lost = LostRows({"packets": Topic(17, 3)})
     lost.again(storage, 1, PLACES)
     planned(storage, 2, 31, 10)
-    assert (lost.coming(storage, 2, PLACES), lost.rows) == ({"packets": 7}, 7)
+    assert (lost.coming(storage, 2, PLACES), lost.rows) == ({"packets": 13 / 20}, 7)
 
 
 def test_a_broker_that_is_silent_says_nothing(storage: Storage) -> None:
@@ -96,6 +120,34 @@ def test_a_broker_that_is_silent_says_nothing(storage: Storage) -> None:
     lost = LostRows({"packets": topic})
     assert lost.coming(storage, 1, PLACES) == {}
     lost.finished(1, {"packets": 20})
+
+
+def test_what_was_deleted_before_a_hand_over_the_successor_tells(storage: Storage) -> None:
+    topic = Topic(0, 0)
+    before = LostRows({"packets": topic})
+    before.coming(storage, 1, PLACES)
+    topic.offsets = [30, 10]
+    before.finished(1, {"packets": 12})
+    assert before.untold == {"packets": 12 / 20}
+    planned(storage, 2, 31, 10)
+    after = LostRows({"packets": topic}, before.rows, before.untold)
+    assert (after.coming(storage, 2, PLACES), after.rows) == ({"packets": 12 / 20}, 8)
+
+
+def test_after_a_kill_what_is_gone_of_the_last_micro_batch_is_lost(storage: Storage) -> None:
+    planned(storage, 2, 31, 10)
+    planned(storage, 3, 33, 10)
+    lost = LostRows({"packets": Topic(18, 10)})
+    assert (lost.coming(storage, 2, PLACES), lost.rows) == ({"packets": 12 / 20}, 8)
+    assert lost.coming(storage, 3, PLACES) == {}
+
+
+def test_what_an_earlier_process_planned_it_had_told_of_before(storage: Storage) -> None:
+    planned(storage, 2, 31, 10)
+    planned(storage, 3, 33, 10)
+    lost = LostRows({"packets": Topic(30, 10)})
+    lost.again(storage, 2, PLACES)
+    assert lost.coming(storage, 3, PLACES) == {}
 
 
 @given(

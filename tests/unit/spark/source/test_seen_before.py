@@ -13,16 +13,18 @@ import pytest
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import TimeDomain
 from streamshed.network.model.rows import Rows
-from streamshed.network.model.sources import folder
 from streamshed.network.model.stream import Stream
+from streamshed.network.source.sources import folder
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.planning.window_drop.windows.gap_coin import GapCoin
 from streamshed.spark.checkpoint.source_places import SourcePlaces
+from streamshed.spark.checkpoint.stop_note import StopNote, forget_stop, full_stop_note, note_stop
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.plan.plan_row import PlanRow
 from streamshed.spark.source.seen_before import seen_until
+from streamshed.spark.windows.unseen_windows import ALWAYS, whole_since
 
 SECOND = 1_000_000
 STEP = SECOND // 10
@@ -133,3 +135,72 @@ def test_where_windows_over_joins_were_dropped_it_is_as_long_as_rows_wait(
     checkpoint.micro_batch(0, [5, 9], watermark=7, latest=None, drops=some if drops_windows else NOTHING_DROPPED)
     assert checkpoint.seen_until() == 9 * SECOND
     assert checkpoint.seen_until(alerts.stream, pairs.stream) == (14 if drops_windows else 9) * SECOND
+
+
+PLACES = SourcePlaces(streams=(("a",), ("b",)), lines=(0, 1))
+NOW = 1_800_000_000
+A_MINUTE_AFTER_THE_CLOCK = (NOW + 60) * SECOND + 2 * STEP
+
+
+class FirstMicroBatch:
+    """What is written once the first micro-batch of two streams has finished, which only the first brought rows to."""
+
+    def __init__(self, path: Path, *, watermark: int = 0) -> None:
+        self.spark, self.plans = (Storage.at(str(path / name)) for name in ("spark", "plans"))
+        self.spark.write_text("sources/0/0", 'v1\n{"path":"file:///nowhere/0.json","timestamp":1,"batchId":0}')
+        self.spark.write_text("offsets/0", 'v1\n{}\n{"logOffset":0}\n-')
+        self.spark.write_text("commits/0", f'v2\n{{"nextBatchWatermarkMs":{watermark * 1000}}}')
+        # It was planned before its rows were seen.
+        row = PlanRow(micro_batch_id=0, open=0, streams={}, decided_at_seconds=NOW)
+        self.plans.write_sealed(f"{0:012d}.json", row.to_json())
+
+    def seen_until(self, rows: Rows, other: Rows, at_stop: dict[str, int] | None = None) -> dict[str, int]:
+        domain = TimeDomain("time", (rows.stream, other.stream))
+        return seen_until(self.spark, self.plans, domain, PLACES, least_step=STEP, at_stop=at_stop)
+
+
+def of_json(path: Path, name: str, **columns: str) -> Rows:
+    source = folder(path / name, "json", schema="ts timestamp, v bigint")
+    return stream(name, source, **(columns or {"time": "ts"}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("watermark", [0, 17], ids=["one stream is awaited", "the stream behind has come so far"])
+def test_of_a_stream_that_was_read_and_of_which_no_time_is_known_no_window_is_whole_by_now(
+    tmp_path: Path, watermark: int
+) -> None:
+    a, b = of_json(tmp_path, "a"), of_json(tmp_path, "b")
+    seen = FirstMicroBatch(tmp_path, watermark=watermark).seen_until(a, b)
+    assert seen["a"] == A_MINUTE_AFTER_THE_CLOCK
+    assert ("b" in seen) == (watermark > 0)
+    began, comes = (a.filter(f"v > {v}").window("1 hour").agg(n="count(*)").query("q") for v in range(2))
+    since = whole_since([began, comes], whole_since([began], None, {}), seen)
+    assert since == {began.definition_id: ALWAYS, comes.definition_id: A_MINUTE_AFTER_THE_CLOCK + 1}
+
+
+def test_along_numbers_none_ever_is(tmp_path: Path) -> None:
+    a, b = (of_json(tmp_path, name, number="v", clock="numbers") for name in "ab")
+    assert FirstMicroBatch(tmp_path).seen_until(a, b) == {"a": 2**62 + 2 * STEP}
+
+
+def test_a_stop_notes_what_no_plan_knows(tmp_path: Path) -> None:
+    a, b = of_json(tmp_path, "a"), of_json(tmp_path, "b")
+    assert FirstMicroBatch(tmp_path).seen_until(a, b, {"a": 40 * SECOND}) == {"a": 40 * SECOND + 2 * STEP}
+
+
+def test_what_a_stop_notes_counts_while_nothing_has_been_read_since(tmp_path: Path) -> None:
+    """Spark adds a micro-batch without rows to move state to other partitions."""
+    checkpoint, clock = FirstMicroBatch(tmp_path), Storage.at(str(tmp_path))
+    assert full_stop_note(clock, checkpoint.spark) is None
+    note = StopNote(last_written=0, recorded=0, latest_event={"a": 40 * SECOND})
+    note_stop(clock, note)
+    assert full_stop_note(clock, checkpoint.spark) == note
+    checkpoint.spark.write_text("offsets/1", 'v1\n{"batchWatermarkMs":7}\n{"logOffset":0}\n-')
+    checkpoint.spark.write_text("commits/1", "v2\n{}")
+    assert full_stop_note(clock, checkpoint.spark) == note
+    checkpoint.spark.write_text("offsets/2", 'v1\n{}\n{"logOffset":1}\n-')
+    checkpoint.spark.write_text("commits/2", "v2\n{}")
+    assert full_stop_note(clock, checkpoint.spark) is None
+    note_stop(clock, StopNote(last_written=2))
+    assert full_stop_note(clock, checkpoint.spark) is None
+    forget_stop(clock)
+    assert full_stop_note(clock, checkpoint.spark) is None

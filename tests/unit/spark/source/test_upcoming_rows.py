@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.declared_stream import stream
-from streamshed.network.model.sources import folder
+from streamshed.network.source.sources import folder
 from streamshed.network.words.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage

@@ -10,7 +10,7 @@ from streamshed.answering.table.dropped_windows import together
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
 from streamshed.network.model.rows import Answers
-from streamshed.network.model.sources import rate
+from streamshed.network.source.sources import rate
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.windows.unseen_windows import ALWAYS, beginnings, unseen_windows, whole_since

@@ -189,7 +189,7 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
 
     Example:
         >>> from streamshed.network.model.network import network
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> ticks = stream("ticks", rate(1), time="timestamp")
         >>> short = ticks.window("10 s").agg(n="count(*)").query("short", mode="subset", max_gap=6)

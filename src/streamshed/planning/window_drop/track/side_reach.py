@@ -67,7 +67,7 @@ def side_reaches(stream: Stream, windows: Sequence[WindowSpecification]) -> tupl
         windows: Those of the aggregates over it, the one next to it first, the one asked for last.
 
     Example:
-        >>> from streamshed.network.model.sources import rate
+        >>> from streamshed.network.source.sources import rate
         >>> from streamshed.network.model.declared_stream import stream
         >>> calls, alerts = (stream(name, rate(10), time="timestamp") for name in ("calls", "alerts"))
         >>> busy = calls.window("1 minute").by("value").agg(n="count(*)")

@@ -1,0 +1,1 @@
+"""Texts of many rows at once: entries of dictionaries, bytes that are UTF-8, and JSON read into columns."""

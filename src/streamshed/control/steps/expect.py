@@ -1,0 +1,180 @@
+"""Step 2: which work the micro-batch brings, which of it is of use, and how much time there is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from streamshed.control.allotted_time import allotted
+from streamshed.control.decision import Upcoming
+from streamshed.control.known_needs import unneeded_by_definition
+from streamshed.control.settings import ControlSettings
+from streamshed.control.shared_time import Allotment, OwnTime
+from streamshed.control.state import ControlState
+from streamshed.control.steps.estimate import Request
+from streamshed.network.model.network import QueryNetwork
+from streamshed.planning.explain.clock_work import ClockWork
+from streamshed.planning.plan.budget import LASTING_SHARE, Budget
+from streamshed.planning.plan.coming_work import ComingWork
+from streamshed.planning.plan.kept_work import KeptWork
+from streamshed.planning.tree.work_tree import WorkTree
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.not_needed import unneeded_rows
+from streamshed.planning.window_drop.track.retention import needed_share
+from streamshed.planning.window_drop.track.stale import of_streams, without_stale
+from streamshed.planning.window_drop.track.state_limit import StateUse
+from streamshed.planning.window_drop.windows.provenance import NeededRows
+from streamshed.statistics.forecast import Statistics
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a micro-batch brings, and the time that there is for it.
+
+    Attributes:
+        statistics: Rows and costs.
+        work: All of the work.
+        useful: The work that somebody has a use for.
+        allotment: The clock's part of the time.
+        budget: What the micro-batch may take.
+        state_use: The size of state.
+    """
+
+    statistics: Statistics
+    work: ComingWork
+    useful: ComingWork
+    allotment: Allotment
+    budget: Budget
+    state_use: StateUse
+
+
+def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time: OwnTime) -> Expectation:
+    """Return what the micro-batch brings, and the time that there is for it.
+
+    Args:
+        request: What is to be decided.
+        statistics: The rows that come, and what they cost.
+        kept_work: The work of the network, computed anew only where it has changed.
+        time: What the clocks of a driver share.
+    """
+    settings, state, upcoming = request.settings, request.state, request.upcoming
+    use = _state_use(settings, state)
+    unneeded = unneeded_times(request.network, settings, upcoming, of_windows=True)
+    work = kept_work.coming_work(
+        kept_work.network_statistics(state.learned, settings.statistics),
+        statistics,
+        None
+        if upcoming.windows is None
+        else replace(_fresh_windows(request, upcoming.windows), state=use, unneeded=unneeded),
+    )
+    offered_per_second = _offered_per_second(settings, statistics, request.elapsed_seconds)
+    useful = _useful(request.network, upcoming, work, offered_per_second)
+    allotment = time.allotment(_asked_of_time(useful, statistics))
+    budget = allotted(
+        settings,
+        elapsed_seconds=request.waited_seconds,
+        backlog_rows=upcoming.backlog_rows,
+        allotment=allotment,
+        held_up_seconds=upcoming.held_up_seconds,
+    )
+    if upcoming.windows is not None:
+        work, useful = (
+            _in_the_long_run(part, settings, statistics, allotment, elapsed_seconds=request.waited_seconds)
+            for part in (work, useful)
+        )
+    least_shares = settings.shedding_policy.least_shares(work)
+    return Expectation(replace(statistics, least_shares=least_shares), work, useful, allotment, budget, use)
+
+
+def _fresh_windows(request: Request, windows: UpcomingWindows) -> UpcomingWindows:
+    """What is known of windows of the rows that are not too old."""
+    stale = of_streams(request.network, request.stale)
+    if not stale:
+        return windows
+    times = windows.event_times
+    fresh = {stream: without_stale(times[stream], intervals) for stream, intervals in stale.items() if stream in times}
+    return replace(windows, event_times={**times, **fresh})
+
+
+def _in_the_long_run(
+    work: ComingWork,
+    settings: ControlSettings,
+    statistics: Statistics,
+    allotment: Allotment,
+    *,
+    elapsed_seconds: float,
+) -> ComingWork:
+    """In the long run rows may take no longer than they took to come, less what no plan can save, and headroom.
+
+    Queries are shut down only where it does not fit without any headroom, either.
+    """
+    unsheddable_seconds = _unsheddable_seconds(statistics)
+    came_in = allotment.share * max(elapsed_seconds, settings.trigger_interval_seconds)
+    steady, utmost = (max(0.0, part * came_in - unsheddable_seconds) for part in (allotment.headroom, LASTING_SHARE))
+    return replace(work, upcoming=replace(work.upcoming, steady_seconds=steady, utmost_seconds=utmost))
+
+
+def _asked_of_time(work: ComingWork, statistics: Statistics) -> ClockWork:
+    """The time that the micro-batch asks for, without rows that nobody needs.
+
+    Work that was computed for an earlier load has the seconds and errors of that load; one factor corrects them all.
+    """
+    tree, known_seconds = work.tree, float(work.tree.node_seconds.sum())
+    now_seconds = sum(statistics.work_seconds(stream) for stream in statistics.offered_rows)
+    growth = now_seconds / known_seconds if known_seconds > 0 else 1.0
+    of_use = growth * tree.shares(tree.node_rates(work.largest * work.needed_shares))
+    nodes = [replace(one, seconds=one.seconds * part) for one, part in zip(tree.nodes, of_use.tolist(), strict=True)]
+    return ClockWork(
+        tree=WorkTree(tuple(nodes)),
+        demands=[replace(one, coefficient=work.error_factor * one.coefficient) for one in work.demands],
+        droppable=work.droppable,
+        fixed_seconds=statistics.correction * statistics.load_model.fixed_seconds,
+        unsheddable_seconds=_unsheddable_seconds(statistics),
+    )
+
+
+def _unsheddable_seconds(statistics: Statistics) -> float:
+    """Seconds that no plan can save; those of queries that need every row are not among them."""
+    return statistics.seconds(dict.fromkeys(statistics.offered_rows, 0.0))
+
+
+def _state_use(settings: ControlSettings, state: ControlState) -> StateUse:
+    """The size of state, and its growth since the last micro-batch was planned."""
+    taken = state.state_size.total_bytes
+    before = state.decisions[-1].state_bytes if state.decisions else taken
+    return StateUse(taken_bytes=taken, grown_bytes=taken - before, limit_bytes=settings.state_limit_bytes)
+
+
+def _offered_per_second(settings: ControlSettings, statistics: Statistics, elapsed_seconds: float) -> dict[str, float]:
+    """How many rows of each stream came a second."""
+    since_seconds = max(elapsed_seconds, settings.trigger_interval_seconds)
+    return {stream: rows / since_seconds for stream, rows in statistics.offered_rows.items()}
+
+
+def _useful(
+    network: QueryNetwork, upcoming: Upcoming, work: ComingWork, offered_per_second: Mapping[str, float]
+) -> ComingWork:
+    """The work where queries feed others, which may have no use for all rows."""
+    needs = upcoming.needs
+    times = {} if upcoming.windows is None else upcoming.windows.event_times
+    needed = {}
+    for query, intervals in needs.unneeded.items():
+        event_times = times.get(network.query(query).stream.name)
+        if event_times is not None:
+            windows = work.droppable.get(query)
+            rows = [NeededRows(start, end) for start, end in intervals]
+            unneeded = rows if windows is None else unneeded_rows(windows, intervals, event_times)
+            needed[query] = needed_share([unneeded], event_times.first, max(event_times.first, event_times.last))
+    usable = {query: rows for query, rows in needs.rows_per_second.items() if network.query(query).aggregate is None}
+    offered = {query: offered_per_second.get(network.query(query).stream.name, 0) for query in usable}
+    wanted = {query: rows / offered[query] for query, rows in usable.items() if offered[query] > 0}
+    return work.useful_to(wanted, needed)
+
+
+def unneeded_times(
+    network: QueryNetwork, settings: ControlSettings, upcoming: Upcoming, *, of_windows: bool
+) -> dict[int, tuple[tuple[int, int], ...]]:
+    """Times of rows, or starts of windows, that no network downstream needs; none in advisory mode."""
+    unneeded = upcoming.needs.unneeded
+    if settings.advisory or not unneeded:
+        return {}
+    asking = [query for query in network.queries if (query.aggregate is not None) is of_windows]
+    return unneeded_by_definition(asking, unneeded)

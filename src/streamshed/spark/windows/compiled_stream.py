@@ -1,0 +1,189 @@
+"""A time domain of a network as DataFrames: one pass over each stream, shared slices, windows, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.accumulators import Accumulator
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from streamshed.answering.table.output import Output, Shape
+from streamshed.columnar.untranslatable import Untranslatable
+from streamshed.network.model.query import Query
+from streamshed.network.model.stream import Stream
+from streamshed.network.terms.aggregate import AggregateKind
+from streamshed.sharing.inlining import inlined_tests
+from streamshed.sharing.instructions import Call, Match
+from streamshed.sharing.large_values import sized_of_stream
+from streamshed.sharing.stream_work import StreamWork, stream_work
+from streamshed.spark.admit.passing import passes
+from streamshed.spark.admit.retained_rows import whole_words
+from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
+from streamshed.spark.checkpoint.state_layout import StateLayout
+from streamshed.spark.columns.summed_rows import column_way
+from streamshed.spark.common.call_costs import CallCosts
+from streamshed.spark.common.internal_names import CARRIER_FROM, CARRIER_OPENED, NOW, OPEN, OPENED
+from streamshed.spark.common.unfused import MOST_FUSED
+from streamshed.spark.operators.analysis import refused_instruction
+from streamshed.spark.operators.slot_types import presence_only, slot_output, slot_types
+from streamshed.spark.operators.straight_line import StraightLine, Taker, run_instructions
+from streamshed.spark.plan.plan_columns import Plan
+from streamshed.spark.windows.slice_placement import common_grid, has_one_grid, slice_start
+from streamshed.spark.windows.stream_rows import ValueTypes, stream_rows
+
+
+@dataclass(frozen=True)
+class CompiledStream:
+    """One stream's straight line on Spark, analyzed.
+
+    Attributes:
+        work: What is to be done.
+        line: How.
+        values: Types of keys and values.
+        outputs: What its queries answer, from slices and rows.
+        plan: What a micro-batch is told; None: nothing, as in batch mode.
+        count_outputs: What its queries answer whose windows hold so many rows.
+        summed: Of a joined stream, the sharing classes of which results may be summed up already.
+        row_by_row: Why its rows go through Spark one by one; None: they are taken by columns.
+    """
+
+    work: StreamWork
+    line: StraightLine
+    values: ValueTypes
+    outputs: tuple[Output, ...]
+    plan: Plan | None = None
+    count_outputs: tuple[Output, ...] = ()
+    summed: frozenset[int] = frozenset()
+    row_by_row: str | None = None
+
+    def rows(self, layout: StateLayout) -> DataFrame:
+        """The rows on their way into slices; see `stream_rows`."""
+        return stream_rows(self.line, self.work, self.values, layout, self.summed)
+
+
+def compile_stream(
+    stream: Stream,
+    queries: Sequence[Query],
+    source: DataFrame,
+    admission: Admission,
+    costs: Accumulator[CallCosts] | None = None,
+    summed: frozenset[int] = frozenset(),
+) -> CompiledStream:
+    """Lay the queries over a stream out on a DataFrame of its source.
+
+    Args:
+        stream: The stream.
+        queries: Of the network; those over other streams are passed over.
+        source: Its rows.
+        admission: How they are admitted.
+        costs: Collects what user functions cost; None: nothing does.
+        summed: See `CompiledStream`.
+
+    Raises:
+        InvalidNetworkError: Listing aggregates of types that they do not take, and keys that cannot be grouped by.
+        InvalidExpressionError: An expression that Spark can parse, but makes no sense of: an unknown function, types
+            that do not go together.
+    """
+    work = stream_work(stream, queries)
+    stream_admission = _admission(admission, work)
+    line = _line(sampled_rows(source, stream, stream_admission), work, stream_admission.plan, costs)
+    slots = (*work.slots, *work.count_slots)
+    types = slot_types(line, work.program, slots)
+    row_by_row = None
+    try:
+        way = column_way(source, work, types, stream_admission)
+        by_columns = sampled_rows(source, stream, stream_admission, way.rows)
+        line = _line(by_columns, work, stream_admission.plan, costs)
+    except Untranslatable as reason:
+        row_by_row = str(reason)
+    outputs = (
+        *(slot_output(slot, types) for slot in work.slots),
+        *(_row_output(query) for query in work.set_valued),
+    )
+    count_outputs = tuple(slot_output(slot, types) for slot in work.count_slots)
+    values = ValueTypes(types, presence_only(slots))
+    return CompiledStream(work, line, values, outputs, stream_admission.plan, count_outputs, summed, row_by_row)
+
+
+def _line(
+    admitted: DataFrame, work: StreamWork, plan: Plan | None, costs: Accumulator[CallCosts] | None
+) -> StraightLine:
+    fused = work.expression_count <= MOST_FUSED
+    inlined = frozenset() if fused else inlined_tests(work.program.instructions, work.selections)
+    has_calls = any(isinstance(instruction, Call) for instruction in work.program.instructions)
+    try:
+        return run_instructions(
+            admitted,
+            work.program.instructions,
+            inlined,
+            fused=fused,
+            gates=_gates(work, plan),
+            costs=costs,
+            takers=_takers(work) if has_calls else (),
+        )
+    except AnalysisException as error:
+        raise refused_instruction(
+            work.program, lambda first: run_instructions(admitted, first, frozenset(), fused=fused).rows
+        ) from error
+
+
+def _admission(admission: Admission, work: StreamWork) -> Admission:
+    """Add the columns that rows may be chosen by, and the slices in which the plan's instants lie.
+
+    These slices are computed on the plan's one row, not on every row of the stream.
+    """
+    if admission.plan is None:
+        return admission
+    size_columns = admission.size_columns or tuple(sorted({found.column for found in sized_of_stream(work)}))
+    classes = work.classes
+    grid = common_grid(classes)
+    opened = slice_start(grid, F.col(OPEN)) if has_one_grid(classes) else F.col(OPEN)
+    carried = slice_start(grid, F.greatest(OPEN, CARRIER_FROM))
+    plan = admission.plan
+    if not plan.prefix:
+        plan = Plan(plan.row.withColumns({OPENED: opened, CARRIER_OPENED: carried, NOW: F.lit(None).cast("bigint")}))
+    leaves_out = work.may_drop_windows or admission.drops_rows
+    whole = whole_words(work) if leaves_out else ()
+    return replace(admission, plan=plan, size_columns=size_columns, whole_words=whole, cohort_keys=work.cohort_keys)
+
+
+def _gates(work: StreamWork, plan: Plan | None) -> dict[str, Column]:
+    """The samplers before those instructions that are worth one."""
+    if plan is None:
+        return {}
+    gated = zip(work.program.instructions, work.gating.instructions, strict=True)
+    return {
+        instruction.matched if isinstance(instruction, Match) else instruction.column: passes(
+            work.gating.instruction_place(index)
+        )
+        for index, (instruction, users) in enumerate(gated)
+        if users
+    }
+
+
+def _takers(work: StreamWork) -> list[Taker]:
+    """The bits of masks, and the queries that take rows one by one."""
+    of_bits = [
+        Taker(passes((index, bit)), conditions)
+        for index, sharing_class in enumerate(work.classes)
+        for bit, conditions in enumerate(sharing_class.selections)
+    ]
+    of_rows = [
+        Taker(passes(work.gating.row_query_place(query.definition_id)), work.program.places[query.rows].conditions)
+        for query in work.row_queries
+    ]
+    return [*of_bits, *of_rows]
+
+
+def _row_output(query: Query) -> Output:
+    return Output(
+        query=query.name,
+        stream=query.stream.name,
+        aggregate="",
+        shape=Shape(AggregateKind.COUNT, counts_rows=True, value=None, key_notations=()),
+        definition_id=query.definition_id,
+        slot=0,
+    )

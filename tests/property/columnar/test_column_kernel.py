@@ -1,0 +1,166 @@
+"""What rows by columns add to slices, against loops over the rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamshed.columnar.column_kernel import ColumnKernel
+from streamshed.columnar.column_work import column_work
+from streamshed.columnar.expressions.dialect import Dialect
+from streamshed.columnar.key_index import KeyIndex
+from streamshed.network.model.declared_stream import stream
+from streamshed.network.model.query import Query
+from streamshed.network.model.relation import relation
+from streamshed.network.model.rows import Rows
+from streamshed.network.source.sources import folder
+from streamshed.network.terms.parsing import parse_json
+from streamshed.sharing.instructions import Match
+from streamshed.sharing.probes import is_probe
+from streamshed.sharing.stream_work import stream_work
+
+Row = dict[str, Any]
+ROLES = {"a": "server", "b": "client", "": "server"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A query, in SQL and in Python."""
+
+    name: str
+    rows: Callable[[Rows], Rows]
+    where: Callable[[Row], bool]
+    keys: tuple[str, ...] = ()
+    key: Callable[[Row], Any] = lambda _: (0, None)
+    slide: int = 10
+
+    def query(self, events: Rows) -> Query:
+        windows = self.rows(events).window("20 seconds", every=f"{self.slide} seconds")
+        grouped = windows.by(**{f"k{index}": sql for index, sql in enumerate(self.keys)})
+        calls = {"n": "count(*)", "total": "sum(v)", "least": "min(v)", "most": "max(v)"}
+        return grouped.agg(**calls).query(self.name)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "\\N"
+    return str(value).replace("\\", "\\\\").replace("\x1f", "\\u")
+
+
+HOSTS = relation("hosts", "hosts.parquet", schema="host string, role string")
+ASKED = (
+    Asked("all", lambda rows: rows, lambda _: True),
+    Asked("large", lambda rows: rows.filter("v > 3"), lambda row: row["v"] is not None and row["v"] > 3),
+    Asked(
+        "ratio",
+        lambda rows: rows.filter("v <> 0").filter("12 / v > 1"),
+        lambda row: bool(row["v"]) and 12 / row["v"] > 1,
+        slide=4,
+    ),
+    Asked("by_host", lambda rows: rows, lambda _: True, ("host",), lambda row: (None, row["host"])),
+    Asked(
+        "by_both",
+        lambda rows: rows.filter("host IS NOT NULL OR v = 1"),
+        lambda row: row["host"] is not None or row["v"] == 1,
+        ("host", "v"),
+        lambda row: (None, f"{_text(row['host'])}\x1f{_text(row['v'])}"),
+    ),
+    Asked(
+        "texts",
+        lambda rows: rows.filter("upper(host) <> 'B'"),
+        lambda row: row["host"] is not None and row["host"].upper() != "B",
+        ("concat(host, '!')",),
+        lambda row: (None, f"{row['host']}!"),
+    ),
+    Asked(
+        "lengths",
+        lambda rows: rows.filter("host IS NOT NULL").filter("host <> ''").filter("7 / length(host) > 3"),
+        lambda row: bool(row["host"]) and 7 / len(row["host"]) > 3,
+        ("length(host)",),
+        lambda row: (len(row["host"]), None),
+    ),
+    Asked(
+        "servers",
+        lambda rows: rows.lookup(HOSTS, on="host", columns=["role"]).filter("role = 'server'"),
+        lambda row: ROLES.get(row["host"]) == "server",
+        ("v % 2",),
+        lambda row: (None if row["v"] is None else int(np.fmod(row["v"], 2)), None),
+    ),
+)
+EVENTS = stream(
+    "events",
+    folder("in", "parquet", schema="value binary, id bigint"),
+    time="at",
+    parse=parse_json("value", "at timestamp, v int, host string"),
+    identity=["id"],
+)
+WORK = stream_work(EVENTS.stream, [asked.query(EVENTS) for asked in ASKED])
+COLUMNS = column_work(WORK, {"hosts": {"host": "string", "role": "string"}}, Dialect(ansi=True, time_zone="UTC"))
+KERNEL = ColumnKernel(COLUMNS)
+LOOKUP = KeyIndex.of(pa.table({"host": list(ROLES), "role": list(ROLES.values())}), "host", ("role",))
+LOOKUPS = {one.matched: LOOKUP for one in WORK.program.instructions if isinstance(one, Match)}
+
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "at": st.integers(0, 100_000_000),
+            "v": st.none() | st.integers(-5, 12) | st.integers(-(2**31), 2**31 - 1),
+            "host": st.none() | st.sampled_from(["a", "b", "", "c\x1fd", "\\", "\\N"]),
+        }
+    ),
+    min_size=1,
+    max_size=60,
+)
+
+
+def _sums(rows: list[Row], *, is_encoded: bool) -> pa.Table:
+    hosts = pa.array([row["host"] for row in rows], pa.string())
+    columns = {
+        "at": pa.array([row["at"] for row in rows], pa.timestamp("us", "UTC")),
+        "v": pa.array([row["v"] for row in rows], pa.int32()),
+        "host": hosts.dictionary_encode() if is_encoded else hosts,
+    }
+    instants, has_time = KERNEL.instants(columns, len(rows))
+    assert has_time.all()
+    return KERNEL.sums(columns, instants, LOOKUPS, None, is_sampled=False)
+
+
+@given(ROWS, st.booleans())
+def test_each_query_has_the_sums_of_its_rows(rows: list[Row], is_encoded: bool) -> None:
+    sums = _sums(rows, is_encoded=is_encoded).to_pylist()
+    queries = {slot.query.definition_id: slot.query.name for slot in WORK.slots}
+    classes = {one.class_id: one for one in WORK.classes}
+    found: dict[str, dict[Any, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in sums:
+        of_class = classes[row["class_id"]]
+        start, _ = of_class.grid.slice_of(row["instant"])
+        for member in of_class.members:
+            if row["mask"] >> member.bit & 1 and not is_probe(member.slot) and not member.counts_only:
+                found[queries[member.definition_id]][start, row["key_long"], row["key_text"]].append(row)
+    for asked in ASKED:
+        grid = next(one.grid for one in WORK.classes for m in one.members if queries[m.definition_id] == asked.name)
+        expected: dict[Any, list[int | None]] = defaultdict(list)
+        for row in filter(asked.where, rows):
+            expected[grid.slice_of(row["at"])[0], *asked.key(row)].append(row["v"])
+        assert found[asked.name].keys() == expected.keys()
+        for group, values in expected.items():
+            _check(found[asked.name][group], values)
+
+
+def _check(parts: list[Row], values: list[int | None]) -> None:
+    present = [value for value in values if value is not None]
+    assert sum(part["rows"] for part in parts) == len(values)
+    assert sum(part["present"] for part in parts) == len(present)
+    there = [part for part in parts if part["present"]]
+    assert sum(part["sum_low"] + (part["sum_high"] << 32) for part in there) == sum(present)
+    assert sum(part["total"] for part in there) == sum(present)
+    assert np.isclose(sum(part["squares"] for part in there), sum(float(value) ** 2 for value in present))
+    assert min((part["least_long"] for part in there), default=None) == min(present, default=None)
+    assert max((part["greatest_long"] for part in there), default=None) == max(present, default=None)

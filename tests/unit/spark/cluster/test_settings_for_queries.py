@@ -1,0 +1,50 @@
+"""A checkpoint goes on with the settings of state that it began with; manifest and session say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.cluster.session import SAFETY_SETTINGS, settings_for_queries, state_settings
+from tests.unit.spark.inspection.checkpoints import CLOCK, unpacked_checkpoint
+
+CHECKSUMS = "spark.sql.streaming.stateStore.rowChecksum.enabled"
+
+
+class Settings(dict[str, str]):
+    """The settings of a session."""
+
+    def set(self, name: str, value: str) -> None:
+        self[name] = value
+
+    def unset(self, name: str) -> None:
+        del self[name]
+
+
+def session_with(settings: dict[str, str]) -> Any:
+    return SimpleNamespace(conf=Settings(settings))
+
+
+@pytest.mark.parametrize("of_session", [{}, {CHECKSUMS: "true"}], ids=["of no value", "of another value"])
+def test_a_checkpoint_that_began_without_checksums_of_rows_goes_on_without(
+    tmp_path: Path, of_session: dict[str, str]
+) -> None:
+    """Spark heeds the session in this only where a checkpoint begins."""
+    spark = Storage.at(str(unpacked_checkpoint(tmp_path) / CLOCK / "spark"))
+    session = session_with(of_session)
+    with settings_for_queries(session, 7, spark):
+        state = state_settings(session)
+        assert session.conf["spark.sql.shuffle.partitions"] == "7"
+    assert (state["rowChecksum.enabled"], state["checkpointFormatVersion"]) == ("false", "1")
+    assert session.conf == of_session
+
+
+def test_a_new_one_begins_with_them(tmp_path: Path) -> None:
+    session = session_with({})
+    with settings_for_queries(session, 7, Storage.at(str(tmp_path))):
+        assert session.conf.items() >= SAFETY_SETTINGS.items()
+    assert session.conf == {}

@@ -201,7 +201,7 @@ def type_text(schema: Schema) -> str:
         case {"title": title}:
             words = str(title)
         case {"type": "object"} if isinstance(each, dict):
-            words = f"by name: {type_text(each)}" if each.keys() & {"$ref", "title"} else "by name"
+            words = f"by name: {type_text(each)}" if each.keys() & {"$ref", "oneOf", "title"} else "by name"
         case {"type": "array"} if isinstance(each, dict) and "enum" in each:
             words = f"list of {type_text(each)}"
         case {"type": list(types)}:

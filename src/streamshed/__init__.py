@@ -11,6 +11,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
 from streamshed.network.model.rows import Rows
 from streamshed.network.source.delta_source import delta
+from streamshed.network.source.iceberg_source import iceberg
 from streamshed.network.source.kafka_source import kafka
 from streamshed.network.source.sources import folder, rate
 from streamshed.network.terms.aggregate import user_aggregate
@@ -62,6 +63,7 @@ __all__ = [
     "__version__",
     "delta",
     "folder",
+    "iceberg",
     "inner_product",
     "kafka",
     "load_network",

@@ -31,7 +31,9 @@ def connector_options(network: QueryNetwork, jars: str | None, *, sink: str = CO
     Raises:
         SourceUnavailableError: No build of a connector that is to be fetched runs on this release of Spark.
     """
-    names = {sink, *(name for stream in network.all_streams if (name := _connector(stream.source)) is not None)}
+    sources: list[object] = [stream.source for stream in network.all_streams]
+    sources += [relation.source for relation in network.relations]
+    names = {sink, *(name for source in sources if (name := _connector(source)) is not None)}
     if jars is None and names == {CONSOLE}:
         return {}
     from streamshed.spark.common.connector import AVRO, DELTA, KAFKA, connector_settings

@@ -56,13 +56,13 @@ class AvroValues:
     def __init__(
         self, schema: str, registry: SchemaRegistry | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._library = _fastavro()
+        self._library = fastavro_library()
         self._registry, self._clock = registry, clock
-        self._type, self._schema = self._parsed(schema)
+        self._type, self._schema = parsed_schema(schema)
         self._stored: pa.StructType = stored_type(self._type)
         self.columns: pa.StructType = in_microseconds(self._stored)
         """What records are read as."""
-        self._plain = _plain_values(self._stored)
+        self._plain = plain_values(self._stored)
         self._written: dict[int, Any] = {}
         self._absent: dict[int, float] = {}
 
@@ -135,22 +135,13 @@ class AvroValues:
         registry = self._registry
         try:
             text = None if registry is None else registry.schema(number)
-            written, schema = (None, None) if text is None else self._parsed(text)
+            written, schema = (None, None) if text is None else parsed_schema(text)
         except InvalidNetworkError:
             return OTHER_SCHEMA
         is_other = written is not None and (
             written.kind not in ("record", "union") or differing_meaning(written, self._type) is not None
         )
         return OTHER_SCHEMA if is_other else schema
-
-    def _parsed(self, text: str) -> tuple[AvroType, Any]:
-        """A schema as we understand it, and as fastavro does."""
-        schema = read_schema(text)
-        understood = avro_type(schema)
-        try:
-            return understood, self._library.parse_schema(without_logical_types(schema))
-        except (AttributeError, KeyError, TypeError, ValueError, self._library.schema.SchemaParseException) as error:
-            raise InvalidNetworkError(Problem(f"the Avro schema breaks a rule of Avro: {error}", "schema")) from error
 
     def _column(self, records: Sequence[Any]) -> pa.StructArray:
         return pa.array(records, self._stored).cast(self.columns)
@@ -190,7 +181,12 @@ def in_microseconds(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _fastavro() -> Any:
+def fastavro_library() -> Any:
+    """Import fastavro.
+
+    Raises:
+        MissingExtraError: The extra `avro` is not installed.
+    """
     try:
         import fastavro
     except ImportError as error:
@@ -198,19 +194,34 @@ def _fastavro() -> Any:
     return fastavro
 
 
-def _plain_values(kind: pa.DataType) -> Callable[[Any], Any] | None:
-    """What makes values as fastavro has them such as Arrow takes; None: they are."""
+def parsed_schema(text: str) -> tuple[AvroType, Any]:
+    """Return a schema as we understand it, and as fastavro does.
+
+    Raises:
+        InvalidNetworkError: It breaks a rule of Avro.
+        MissingExtraError: The extra `avro` is not installed.
+    """
+    library, schema = fastavro_library(), read_schema(text)
+    understood = avro_type(schema)
+    try:
+        return understood, library.parse_schema(without_logical_types(schema))
+    except (AttributeError, KeyError, TypeError, ValueError, library.schema.SchemaParseException) as error:
+        raise InvalidNetworkError(Problem(f"the Avro schema breaks a rule of Avro: {error}", "schema")) from error
+
+
+def plain_values(kind: pa.DataType) -> Callable[[Any], Any] | None:
+    """Return what makes values as fastavro has them such as Arrow takes; None: they are."""
     if pa.types.is_decimal(kind):
         return _null_safe(lambda value: _decimal(_bytes(value), kind.scale))
     if pa.types.is_binary(kind):
         return _null_safe(_bytes)
     if pa.types.is_struct(kind):
-        inner = {field.name: plain for field in kind if (plain := _plain_values(field.type)) is not None}
+        inner = {field.name: plain for field in kind if (plain := plain_values(field.type)) is not None}
         return _null_safe(lambda value: _with_plain_fields(value, inner)) if inner else None
-    if pa.types.is_list(kind) and (item := _plain_values(kind.value_type)) is not None:
+    if pa.types.is_list(kind) and (item := plain_values(kind.value_type)) is not None:
         return _null_safe(lambda value: [item(each) for each in value])
     if pa.types.is_map(kind):
-        of_value = _plain_values(kind.item_type) or _unchanged
+        of_value = plain_values(kind.item_type) or _unchanged
         return _null_safe(lambda value: [(key, of_value(each)) for key, each in value.items()])
     return None
 

@@ -22,7 +22,6 @@ from streamshed.columnar.file_way import check_files
 from streamshed.columnar.texts.json_texts import JsonTexts
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.joins.sums.summed_class import Edge, ValueForm
-from streamshed.network.source.sources import DataFrameSource
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.network.terms.parsing import Parse, TextFormat
 from streamshed.sharing.early_drops import drops_before_parsing
@@ -227,8 +226,8 @@ def _check_lookup(lookup: Match, types: Mapping[str, pa.DataType], relation: Map
 
 def _relation_types(lookup: Match, relations: Mapping[str, Mapping[str, str | None]]) -> dict[str, pa.DataType]:
     relation = lookup.relation
-    if isinstance(relation.source, DataFrameSource):
-        raise Untranslatable(f'the relation "{relation.name}" is a DataFrame, which only Spark can read')
+    if relation.is_read_by_spark:
+        raise Untranslatable(f'the relation "{relation.name}" is {relation.place}, which only Spark can read')
     kinds = {name.lower(): kind for name, kind in relations[relation.name].items()}
     names = (*(theirs for _, theirs in lookup.on), *(name for name, _ in lookup.outputs))
     return {name.lower(): arrow_type(name, kinds.get(name.lower())) for name in names}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyarrow import orc
@@ -18,8 +19,10 @@ from streamshed.network.model.network import network
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import Relation, relation
 from streamshed.network.model.rows import Rows
+from streamshed.network.source.delta_source import delta
 from streamshed.network.source.sources import folder
 from streamshed.sharing.instructions import Match
+from streamshed.spark.common.connector import DELTA
 from streamshed.spark.relations.relation_frame import relation_frame
 from streamshed.spark.sinks.sinks import console_sink
 from tests.spark.files import timed_values, write_parquet
@@ -48,6 +51,22 @@ def of_orc(*keys: int | None) -> Make:
         rows = {"k": pa.array(keys, pa.int64()), "label": [f"l{index}" for index in range(len(keys))]}
         orc.write_table(pa.table(rows), path / f"{name}.orc")
         return relation(name, path / f"{name}.orc")
+
+    return make
+
+
+def of_avro(*keys: int | None) -> Make:
+    """In a folder of Avro, a file for each row."""
+
+    def make(_spark: SparkSession, path: Path, name: str) -> Relation:
+        place = path / f"{name}.avro"
+        place.mkdir()
+        fields = [{"name": "k", "type": ["null", "long"]}, {"name": "label", "type": "string"}]
+        schema = fastavro.parse_schema({"type": "record", "name": "Label", "fields": fields})
+        for index, key in enumerate(keys):
+            with (place / f"{index}.avro").open("wb") as file:
+                fastavro.writer(file, schema, [{"k": key, "label": f"l{index}"}])
+        return relation(name, place)
 
     return make
 
@@ -82,6 +101,7 @@ def of_two_columns(*, is_file: bool) -> Make:
 
 
 LOOKUPS: Mapping[str, tuple[Make, Mapping[str | None, float]]] = {
+    "avro": (of_avro(1, 3, None), {"l0": 1, "l1": 1}),
     "orc": (of_orc(1, 3, None), {"l0": 1, "l1": 1}),
     "csv_inferred": (of_text("csv", "k,label\n1,l0\n3,l1\n"), {"l0": 1, "l1": 1}),
     "csv_with_a_schema": (
@@ -185,6 +205,13 @@ def test_a_relation_that_cannot_be_read_is_refused_before_anything_runs(
 ) -> None:
     labels = of_text(ending, text, schema=SCHEMA)(spark, path, "labels")
     with pytest.raises(SourceUnavailableError, match=f'relation "labels": .*labels.{ending}.*{message}'):
+        network(looked_up(path, labels, {"v": "k"})).answers(spark)
+
+
+def test_a_table_of_delta_lake_needs_its_connector(spark: SparkSession, path: Path) -> None:
+    labels = relation("labels", delta(path / "labels", schema=SCHEMA))
+    says = f'relation "labels": delta ".*/labels": .*connector to Delta Lake.*{DELTA.package() if DELTA.fits() else ""}'
+    with pytest.raises(SourceUnavailableError, match=says):
         network(looked_up(path, labels, {"v": "k"})).answers(spark)
 
 

@@ -1,4 +1,4 @@
-"""Reads a table of Delta Lake as a stream and as a whole, in a process of its own with the connector."""
+"""Reads tables of Delta Lake as a stream, as a whole and as a relation, in a process of its own with the connector."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from pyspark.sql import DataFrame, SparkSession
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
+from streamshed.network.model.relation import relation
 from streamshed.network.source.delta_source import delta
 from streamshed.spark.common.connector import DELTA
 from streamshed.spark.sinks.sinks import ParquetSink, parquet_sink
+from tests.iceberg_lake import IcebergLake
 from tests.spark.budget import note_all_starts
 from tests.spark.event_times import at
 from tests.spark.harness import PATIENCE_SECONDS
 from tests.spark.sessions import session_for_tests
+from tests.spark.tables.stored_labels import KINDS, TABLES, labeled, write_labels
 
 COMMITS, SECONDS, ROWS_PER_SECOND = 4, 30, 5
 """So many commits of so many seconds each."""
@@ -48,20 +51,23 @@ def commit(spark: SparkSession, table: Path, number: int) -> None:
     spark.createDataFrame(rows_of(number)).coalesce(1).write.format("delta").mode("append").save(str(table))
 
 
-def fares(table: Path) -> QueryNetwork:
-    """A query by group with sliding windows, and one over its answers."""
+def fares(table: Path, kinds: tuple[str, ...]) -> QueryNetwork:
+    """A query by group with sliding windows, one over its answers, and lookups in what is beside the table."""
     rows = stream("fares", delta(table, max_files_per_micro_batch=1), time="ts", identity=["id"])
     by_zone = rows.window("20 seconds", every="5 seconds").by("zone").agg(n="count(*)", total="sum(fare)")
     nested = by_zone.window("20 seconds").agg(most="max(total)")
-    return network(by_zone.query("by_zone", mode="exact"), nested.query("nested", mode="exact"))
+    lookups = labeled(rows, table.parent, kinds)
+    return network(by_zone.query("by_zone", mode="exact"), nested.query("nested", mode="exact"), *lookups)
 
 
 class DeadlySink(ParquetSink):
-    """Writes the answers of the first micro-batches, and those of one more; then the process dies."""
+    """Writes the answers of a micro-batch, and replaces the labels; then writes those of the next one, and dies."""
 
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
-        """Write them, and die."""
+        """Write them, and replace the labels or die."""
         super().write(answers, query_id, micro_batch_id)
+        if micro_batch_id == 0:
+            write_labels(answers.sparkSession, Path(self.path).parent, 1, TABLES)
         if micro_batch_id == 1:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -70,12 +76,15 @@ def main() -> None:
     """Run; the arguments are the jars, a folder, and the part: `whole`, or `dies` and then `goes on`."""
     note_all_starts()
     jars, folder, part = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+    os.environ.update(IcebergLake(folder).environment)
     spark = session_for_tests(options={"spark.jars": jars, **DELTA.settings})
     table = folder / "table"
     for number in {"whole": range(COMMITS), "dies": range(COMMITS - 1), "goes on": [COMMITS - 1]}[part]:
         commit(spark, table, number)
+    if part != "goes on":
+        write_labels(spark, folder, 0)
     if part == "whole":
-        feather.write_feather(fares(table).answers(spark).toArrow(), folder / "answers.arrow")
+        feather.write_feather(fares(table, KINDS).answers(spark).toArrow(), folder / "answers.arrow")
         (folder / "refused.json").write_text(json.dumps(_refused(spark, table)))
     else:
         _stream(spark, folder, dies=part == "dies")
@@ -84,7 +93,7 @@ def main() -> None:
 
 def _stream(spark: SparkSession, folder: Path, *, dies: bool) -> None:
     """Read the table as a stream; at the end rows of it are deleted, and the run is told to go on all the same."""
-    built, answers = fares(folder / "table"), folder / "answers"
+    built, answers = fares(folder / "table", TABLES), folder / "answers"
     sink = DeadlySink(str(answers)) if dies else parquet_sink(answers)
     settings: dict[str, Any] = {"checkpoint": str(folder / "checkpoint"), "trigger": "100 ms", "partitions": 1}
     with built.start(spark, sink=sink, **settings) as run:
@@ -100,14 +109,19 @@ def _stream(spark: SparkSession, folder: Path, *, dies: bool) -> None:
 
 
 def _refused(spark: SparkSession, table: Path) -> list[str]:
-    """What is said of tables that are not there, and of columns that a table does not have."""
+    """What is said of tables that are not there, of columns that a table does not have, and of keys that repeat."""
     gone, other = table.with_name("gone"), SCHEMA.replace("zone int", "zone string")
-    sources = [delta(gone, schema=SCHEMA), delta(table, schema=other)]
+    streams = [
+        stream("fares", delta(place, schema=says), time="ts") for place, says in ((gone, SCHEMA), (table, other))
+    ]
+    rows = stream("fares", delta(table, schema="ts timestamp, zone int"), time="ts")
+    places = [(gone, "zone int, fare double"), (table, "zone int, fare int"), (table, "zone int, fare double")]
+    prices = [relation("prices", delta(place, schema=says)) for place, says in places]
+    lookups = [rows.lookup(each, on="zone", columns=["fare"]) for each in prices]
     messages = []
-    for source in sources:
-        asked = network(stream("fares", source, time="ts").query("rows"))
+    for asked in (*streams, *lookups):
         try:
-            asked.answers(spark)
+            network(asked.query("rows")).answers(spark)
         except SourceUnavailableError as error:
             messages.append(str(error))
     return messages

@@ -29,6 +29,18 @@ def test_a_connector_fits_the_release_of_spark(connector: Connector, spark: str,
     assert connector.package(spark).rpartition(":")[2] == version
 
 
+def test_a_relation_in_a_table_of_delta_lake_needs_one() -> None:
+    files = ss.stream("files", ss.folder("in", "json", schema="ts timestamp, k int"), time="ts")
+    for labels, needed in (
+        (ss.delta("labels", schema="k int, label string"), [DELTA]),
+        (ss.iceberg("live.labels", schema="k int, label string"), []),
+    ):
+        looked_up = ss.network(files.lookup(ss.relation("labels", labels), on="k").query("all"))
+        if DELTA.fits():
+            assert connector_options(looked_up, None) == connector_settings(needed)
+        assert connector_options(looked_up, "a.jar")["spark.jars"] == "a.jar"
+
+
 def test_a_folder_of_avro_needs_one_and_values_of_avro_do_not() -> None:
     instant = {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-millis"}}
     values = ss.parse_avro("value", {"type": "record", "name": "Packet", "fields": [instant]})

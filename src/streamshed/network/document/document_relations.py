@@ -2,9 +2,11 @@
 
 import os.path
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from streamshed.network.document.document_values import is_given, mapping_at, path_in, text_at
+from streamshed.network.document.schema_streams import TABLE_RELATIONS
 from streamshed.network.model.relation import Relation, relation, relation_format
 from streamshed.network.model.relation_options import check_options
 from streamshed.network.words.columns import parse_schema
@@ -28,6 +30,19 @@ def read_relation(place: Place, name: str, body: Mapping[str, object], folder: P
     named_wrongly = name_problem("relation", name)
     if named_wrongly is not None:
         place.report_all(name, [named_wrongly])
+    table = next((kind for kind, each in TABLE_RELATIONS.items() if is_given(place, body, each.required[0])), None)
+    if table is None:
+        return _in_files(place, name, body, folder, is_named=named_wrongly is None)
+    section = TABLE_RELATIONS[table]
+    values, key = section.read(place, body, folder), section.required[0]
+    if values is None or named_wrongly or any(place.at(each).is_unusable for each in section.fields):
+        return None
+    problems = problems_of(partial(table, **values))
+    place.report_parts(body, problems, body[key])
+    return None if problems else place.at(key).attempt(body[key], lambda: relation(name, table(**values)))
+
+
+def _in_files(place: Place, name: str, body: Mapping[str, object], folder: Path, *, is_named: bool) -> Relation | None:
     schema, written = text_at(body, "schema"), text_at(body, "path")
     if schema is not None and place.at("schema").attempt(schema, lambda: parse_schema(schema)) is None:
         return None
@@ -38,10 +53,7 @@ def read_relation(place: Place, name: str, body: Mapping[str, object], folder: P
         place.at("path").report(written, f'the relation\'s file "{path}" does not exist')
         return None
     format_name = text_at(body, "format")
-    wrong = named_wrongly or any(
-        is_given(place, body, key) and key not in body for key in ("format", "schema", "options")
-    )
-    if wrong:
+    if not is_named or any(place.at(key).is_unusable for key in ("format", "schema", "options")):
         return None
     kind = place.at("path").attempt(written, lambda: relation_format(path, format_name))
     if kind is None:

@@ -10,7 +10,7 @@ from typing import Any
 from streamshed.network.document.document_elastic import read_elastic, written_elastic
 from streamshed.network.document.document_feeds import read_feeds, written_feeds
 from streamshed.network.document.document_values import mapping_at, path_in
-from streamshed.network.document.schema_streams import OPTIONS_OF_KAFKA, SERVERS
+from streamshed.network.document.schema_streams import CATALOG, OPTIONS_OF_KAFKA, SERVERS
 from streamshed.network.document.section import Field, Section
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.network.run.prediction_settings import (
@@ -111,14 +111,7 @@ SINKS: Mapping[str, Section] = {
         "Writes answers to a table of Iceberg, a snapshot per micro-batch.",
         {
             ICEBERG: Field(text("The table: `namespace.table`.", examples=["live.answers"]), "place"),
-            "catalog": Field(
-                text(
-                    "A catalog of PyIceberg's configuration, by name. By default PyIceberg's default catalog.",
-                    examples=["lake"],
-                ),
-                "address",
-                write=lambda catalog: catalog or None,
-            ),
+            "catalog": Field(CATALOG, "address", write=lambda catalog: catalog or None),
             "partition_by": _PARTITION_BY,
         },
         (ICEBERG,),

@@ -21,7 +21,16 @@ from streamshed.network.document.schema_operators import (
     SEMIJOIN,
     WINDOW,
 )
-from streamshed.network.document.schema_streams import DELTA, FOLDER, KAFKA, PARSE, RATE, RELATION, STREAM
+from streamshed.network.document.schema_streams import (
+    DELTA,
+    FOLDER,
+    KAFKA,
+    PARSE,
+    RATE,
+    RELATION,
+    STREAM,
+    TABLE_RELATIONS,
+)
 from streamshed.network.words.schema_forms import (
     Schema,
     by_name,
@@ -44,6 +53,8 @@ _OPERATOR = {
     "oneOf": [reference(name) for name in ("filter", "map", "lookup", "semijoin", "join", "apply", "aggregate")],
 }
 
+_TABLES = {f"{section.required[0]}_relation": section.schema for section in TABLE_RELATIONS.values()}
+
 DOCUMENT_SCHEMA: Schema = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "$id": f"urn:streamshed:network:{DOCUMENT_VERSION}",
@@ -53,7 +64,11 @@ DOCUMENT_SCHEMA: Schema = {
         {
             "streamshed": {"const": DOCUMENT_VERSION, "description": "The version of this format."},
             "streams": by_name("The streams. Required without `sql`.", reference("stream"), minProperties=1),
-            "relations": by_name("Stored tables for lookups.", reference("relation"), default={}),
+            "relations": by_name(
+                "Stored tables for lookups.",
+                {"oneOf": [reference(name) for name in ("relation", *_TABLES)]},
+                default={},
+            ),
             "operators": by_name(
                 "The operators, in any order. Equal ones are computed once.",
                 reference("operator"),
@@ -83,6 +98,7 @@ DOCUMENT_SCHEMA: Schema = {
         "rate": RATE,
         **{f"parse_{kind}": section.schema for kind, section in PARSE.items()},
         "relation": RELATION,
+        **_TABLES,
         "operator": _OPERATOR,
         "filter": FILTER,
         "map": MAP,

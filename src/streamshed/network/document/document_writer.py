@@ -10,7 +10,7 @@ from streamshed.network.document.document_schema import DOCUMENT_SCHEMA, DOCUMEN
 from streamshed.network.document.document_values import said
 from streamshed.network.document.document_written_joins import join_body, unwritable_join
 from streamshed.network.document.schema_operators import GOALS
-from streamshed.network.document.schema_streams import PARSE, SOURCES
+from streamshed.network.document.schema_streams import PARSE, SOURCES, TABLE_RELATIONS
 from streamshed.network.document.yaml_text import write_yaml
 from streamshed.network.model.grouping import Aggregate, GroupKey
 from streamshed.network.model.join_source import JoinSource
@@ -23,7 +23,7 @@ from streamshed.network.model.relation import Relation
 from streamshed.network.model.stream import Source, Stream, default_clock
 from streamshed.network.run.run_settings import RunSettings
 from streamshed.network.source.identity import Identity, IdentityKind
-from streamshed.network.source.sources import RateSource
+from streamshed.network.source.sources import DataFrameSource, RateSource
 from streamshed.network.sql.expression import parse_expression, quoted
 from streamshed.network.sql_text.sql_writer import written_sql
 from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
@@ -132,8 +132,8 @@ def _unwritable(network: QueryNetwork) -> Iterable[str]:
             says = "only folders, tables, topics of Kafka and rate sources can be written"
             yield f'stream "{stream.name}" is over a DataFrame: {says}'
     for relation in network.relations:
-        if not isinstance(relation.source, str):
-            yield f'relation "{relation.name}" is a DataFrame: only files can be written'
+        if isinstance(relation.source, DataFrameSource):
+            yield f'relation "{relation.name}" is a DataFrame: only files and tables can be written'
     for node in network.nodes:
         users = [call.user for _, call in node.calls] if isinstance(node, Aggregate) else []
         functions = [node.function] if isinstance(node, Apply) else [user.function for user in users if user]
@@ -196,6 +196,8 @@ def _identity(identity: Identity) -> str | list[str]:
 
 
 def _relation(relation: Relation) -> _Body:
+    if (section := TABLE_RELATIONS.get(type(relation.source))) is not None:
+        return section.said(relation.source)
     body = {"path": relation.source, "format": str(relation.format), "options": dict(relation.options)}
     return said(body | {"schema": _schema(relation.columns)}, _DEFINED["relation"])
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from streamshed.network.document.section import Field, Section, checked
-from streamshed.network.model.relation import RELATION_FORMATS
 from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.iceberg_source import IcebergSource
 from streamshed.network.source.kafka_source import EARLIEST, LATEST, KafkaSource, written_start
 from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.network.terms.parsing import TextFormat, avro_text
@@ -27,7 +27,6 @@ from streamshed.network.words.schema_forms import (
 )
 
 FORMATS = [str(kind) for kind in FileFormat]
-OF_RELATIONS = [str(kind) for kind in RELATION_FORMATS]
 
 
 def options(description: str) -> Field:
@@ -133,6 +132,9 @@ DELTA = Section(
 )
 OPTIONS_OF_KAFKA = options("Options of Spark's connector, such as `kafka.security.protocol: SSL`.")
 SERVERS = text("The brokers: `host:port,host:port`.", examples=["127.0.0.1:9092"])
+CATALOG = text(
+    "A catalog of PyIceberg's configuration, by name. By default PyIceberg's default catalog.", examples=["lake"]
+)
 KAFKA = Section(
     "Topics of Kafka. Rows have `key`, `value` (both bytes), `topic`, `partition`, `offset` and `timestamp`. Read"
     " records with `parse: {json: value, ...}`.",
@@ -251,17 +253,46 @@ PARSE: Mapping[TextFormat, Section] = {
 """How text in one column becomes columns, by format."""
 
 
+_HOSTS = "host string, subnet string"
 RELATION = mapping(
-    "A stored table for lookups. It is read at the start, and when it changes.",
+    "A stored table for lookups, in files. It is read at the start, and when it changes.",
     {
         "path": path("A file or folder. Local ones must exist.", "hosts.parquet"),
-        "format": choice("Format of the files. By default the ending of the path, else parquet.", OF_RELATIONS),
+        "format": choice(
+            "Format of the files; `avro` needs the extra `avro`. By default the ending of the path, else parquet.",
+            FORMATS,
+        ),
         "schema": _ddl(
             "The columns. Required for partitioned folders of Parquet (`day=1`). If left out for other formats, lookups"
             " must name their `columns`. By default those of the Parquet files.",
-            "host string, subnet string",
+            _HOSTS,
         ),
         "options": options("For `csv`: `header` (default true), `sep` or `delimiter`.").schema,
     },
     "path",
 )
+TABLE_RELATIONS: Mapping[type, Section] = {
+    DeltaSource: Section(
+        "A table of Delta Lake for lookups. Each micro-batch reads it as it is then.",
+        {
+            "delta": Field(path("Folder or URI of the table.", "data/hosts"), "path", is_path=True),
+            "schema": Field(
+                _ddl("The columns to read. Required for a URI. By default all.", _HOSTS), read=checked(parse_schema)
+            ),
+        },
+        ("delta",),
+    ),
+    IcebergSource: Section(
+        "A table of Iceberg for lookups. It is read at the start, and when it has another snapshot.",
+        {
+            "iceberg": Field(text("The table: `namespace.table`.", examples=["live.hosts"]), "table"),
+            "catalog": Field(CATALOG, write=lambda catalog: catalog or None),
+            "schema": Field(
+                _ddl("The columns to read. If left out, lookups must name their `columns`. By default all.", _HOSTS),
+                read=checked(parse_schema),
+            ),
+        },
+        ("iceberg",),
+    ),
+}
+"""The sections of relations that are tables, by what they describe."""

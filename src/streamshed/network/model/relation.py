@@ -1,13 +1,16 @@
-"""Stored relations to look things up in: a static DataFrame, or a file that is re-read when it changes."""
+"""Stored relations to look things up in: a static DataFrame, or files or a table, read again when they change."""
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
+from typing import TypeAlias
 
 from streamshed.errors import InvalidNetworkError, Problem, SourceUnavailableError
 from streamshed.network.model.relation_options import check_options
+from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.iceberg_source import IcebergSource
 from streamshed.network.source.sources import DataFrameSource, FileFormat, file_format
 from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.words.given import given_options
@@ -15,8 +18,8 @@ from streamshed.network.words.keywords import with_advice
 from streamshed.network.words.local_path import local_path
 from streamshed.network.words.names import check_name
 
-RELATION_FORMATS = tuple(kind for kind in FileFormat if kind is not FileFormat.AVRO)
-"""The formats of files in which rows are looked up."""
+TableSource: TypeAlias = DeltaSource | IcebergSource
+"""A table that has columns, versions and a place of its own."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +28,14 @@ class Relation:
 
     Attributes:
         name: Its name in the network.
-        source: A static DataFrame, or the path of a file or folder.
-        columns: Its columns; None: not known before Spark reads it.
-        format: How the file is read; None for a DataFrame.
+        source: A static DataFrame, a table, or the path of a file or folder.
+        columns: Its columns; None: not known before it is read.
+        format: How the file is read; None for what is no file.
         options: Those of Spark's reader options that ours knows, sorted by name.
     """
 
     name: str
-    source: DataFrameSource | str
+    source: DataFrameSource | TableSource | str
     columns: tuple[Column, ...] | None
     format: FileFormat | None = None
     options: tuple[tuple[str, str], ...] = field(default=(), repr=False)
@@ -40,7 +43,7 @@ class Relation:
     def __post_init__(self) -> None:
         check_name("relation", self.name)
         if isinstance(self.source, str) != (self.format is not None):
-            says = "a path needs a format, and a DataFrame has none"
+            says = "a path needs a format, and a DataFrame or a table has none"
             raise InvalidNetworkError(Problem(says, subject=self._subject))
         if problems := duplicate_names(column.name for column in self.columns or ()):
             raise InvalidNetworkError(*(Problem.of(problem, subject=self._subject) for problem in problems))
@@ -53,6 +56,27 @@ class Relation:
         if self.columns is None:
             return None
         return MappingProxyType({column.name: column.type for column in self.columns})
+
+    @property
+    def place(self) -> str:
+        """What its rows come from, as messages call it.
+
+        Example:
+            >>> relation("hosts", IcebergSource("live.hosts", "lake")).place
+            'iceberg "live.hosts"'
+        """
+        match self.source:
+            case str():
+                return f'"{self.source}"'
+            case DataFrameSource():
+                return "a DataFrame"
+            case _:
+                return self.source.label
+
+    @property
+    def is_read_by_spark(self) -> bool:
+        """Whether only Spark can read it, so that its rows come to a micro-batch as a DataFrame."""
+        return isinstance(self.source, DataFrameSource | DeltaSource)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is cached."""
@@ -87,24 +111,33 @@ def relation(
 
     Args:
         name: Its name in the network.
-        source: A static DataFrame, or the path of a file or folder.
-        format: For a path: "parquet", "json", "csv", "orc" or "text"; by default what the path ends with.
+        source: A static DataFrame, the path of a file or folder, or a table, `delta(...)` or `iceberg(...)`.
+        format: For a path: "parquet", "json", "csv", "orc", "avro" or "text"; by default what the path ends with.
         schema: For a path: its columns as DDL; Parquet files say it themselves.
         options: For a CSV file: "header", whether its first line names the columns (by default it does), and "sep" or
             "delimiter", the character between two values.
 
     Raises:
         InvalidNetworkError: A name, format, schema or option that cannot be; partitions whose types no schema says.
-        SourceUnavailableError: The file is not there.
+        SourceUnavailableError: The file or the table is not there.
+
+    Example:
+        >>> from streamshed.network.source.delta_source import delta
+        >>> relation("hosts", delta("data/hosts", schema="host string, subnet string")).place
+        'delta "data/hosts"'
     """
-    if not isinstance(source, str | os.PathLike):
-        handle = source if isinstance(source, DataFrameSource) else DataFrameSource(source)
-        if format is not None or schema is not None or options:
-            raise InvalidNetworkError(f'relation "{name}": a DataFrame has its own format, schema and options')
-        return Relation(name, handle, handle.columns)
-    path = os.fspath(source)
-    kind = relation_format(path, format)
-    return Relation(name, path, _columns(path, kind, schema), kind, given_options(options))
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        kind = relation_format(path, format)
+        return Relation(name, path, _columns(path, kind, schema), kind, given_options(options))
+    if format is not None or schema is not None or options:
+        what = "a table" if isinstance(source, TableSource) else "a DataFrame"
+        raise InvalidNetworkError(f'relation "{name}": {what} has its own format, schema and options')
+    if isinstance(source, TableSource):
+        _check_whole(name, source)
+        return Relation(name, source, source.columns)
+    handle = source if isinstance(source, DataFrameSource) else DataFrameSource(source)
+    return Relation(name, handle, handle.columns)
 
 
 def relation_format(path: str, name: str | None) -> FileFormat:
@@ -114,7 +147,14 @@ def relation_format(path: str, name: str | None) -> FileFormat:
         InvalidNetworkError: There is no such format.
     """
     ending = os.path.splitext(path)[1].lstrip(".").lower()  # noqa: PTH122 - may be a URI
-    return file_format((ending or FileFormat.PARQUET) if name is None else name, RELATION_FORMATS)
+    return file_format((ending or FileFormat.PARQUET) if name is None else name)
+
+
+def _check_whole(name: str, source: TableSource) -> None:
+    """See that nothing is said of a table that is for streams alone: a relation is all that the table has now."""
+    if isinstance(source, DeltaSource) and (source.options or source.max_files_per_micro_batch is not None):
+        says = "options and max_files_per_micro_batch are for streams: a relation is all that the table has now"
+        raise InvalidNetworkError(Problem(f"{source.label}: {says}", subject=f'relation "{name}"'))
 
 
 def _columns(path: str, kind: FileFormat, schema: str | None) -> tuple[Column, ...] | None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.run import forms
-from streamshed.network.run.iceberg_name import check_iceberg
 from streamshed.network.run.postgres_connection import check_postgres
 from streamshed.network.run.prediction_settings import PredictionSettings
 from streamshed.network.run.setting import setting
 from streamshed.network.run.settings import Settings
+from streamshed.network.words.iceberg_name import check_iceberg
 from streamshed.network.words.schema_forms import reference
 
 CONSOLE, PARQUET, DELTA, MEMORY = "console", "parquet", "delta", "memory"

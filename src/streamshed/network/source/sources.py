@@ -1,7 +1,7 @@
 """Where rows come from, described without Spark: a folder, a table, topics, a rate generator, any DataFrame."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -198,18 +198,14 @@ def rate(rows_per_second: int) -> RateSource:
     return RateSource(rows_per_second)
 
 
-def file_format(name: str, among: Iterable[FileFormat] = FileFormat) -> FileFormat:
-    """Look up a file format.
-
-    Args:
-        name: Its name.
-        among: Those that there are.
+def file_format(name: str) -> FileFormat:
+    """Look up a file format by its name.
 
     Raises:
         InvalidNetworkError: There is no such format.
     """
-    if (kind := next((each for each in among if each == name), None)) is None:
-        raise InvalidNetworkError(unknown_name("file format", name, among))
+    if (kind := next((each for each in FileFormat if each == name), None)) is None:
+        raise InvalidNetworkError(unknown_name("file format", name, FileFormat))
     return kind
 
 

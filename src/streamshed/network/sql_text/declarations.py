@@ -20,7 +20,8 @@ _PLACES = ("folder", "delta", *_TOPIC_KEYS)
 _SOURCE_KEYS = ("folder", "delta", "format", "options", "max_files_per_micro_batch", *_TOPIC_KEYS)
 _RATE_KEYS = ("rows_per_second",)
 _STREAM_KEYS = ("identity", "idle_after", "clock", "max_ahead")
-_TABLE_KEYS = ("path", "format", "options")
+_TABLE_PLACES = ("path", "delta", "iceberg")
+_TABLE_KEYS = (*_TABLE_PLACES, "format", "options", "catalog")
 _DEPTH = "max_depth"
 _RATE_COLUMNS = "timestamp TIMESTAMP, value BIGINT"
 _NUMBERS = ("bigint", "int", "integer", "smallint", "tinyint", "long", "short", "byte")
@@ -127,8 +128,8 @@ def read_table(parts: DocumentParts, name: str, cursor: SqlCursor) -> Declared:
         parts.mark((*keys, "schema"), columns, "columns")
     _read_with(parts, keys, body, cursor, _TABLE_KEYS)
     cursor.expect_end()
-    if "path" not in body:
-        raise SqlRefusal((), "where it is stored is missing: WITH (path = 'hosts.parquet')")
+    if body.keys().isdisjoint(_TABLE_PLACES):
+        raise SqlRefusal((), "where it is stored is missing: WITH (path = 'hosts.parquet'), delta or iceberg")
     parts.parts["relations"][name] = body
     return Declared(tuple(_columns(columns)) or None, None)
 

@@ -202,10 +202,10 @@ def column_way(source: DataFrame, work: StreamWork, types: Mapping[str, T.DataTy
         raise Untranslatable("its texts are parsed already")
     dialect = _dialect(spark)
     matches = [one for one in work.program.instructions if isinstance(one, Match)]
-    in_files = {match.relation.name: match.relation for match in matches if isinstance(match.relation.source, str)}
+    stored = {match.relation.name: match.relation for match in matches if not match.relation.is_read_by_spark}
     relations = {
         name: {column.name: column.type for column in relation_columns(spark, relation)}
-        for name, relation in in_files.items()
+        for name, relation in stored.items()
     }
     samples, drops = admission.plan is not None and admission.samples, bool(admission.whole_words)
     columns = column_work(work, relations, dialect, samples=samples, drops=drops)

@@ -1,1 +1,1 @@
-"""Stored relations: files that are read as they are at each micro-batch."""
+"""Stored relations: files and tables that are read as they are at each micro-batch."""

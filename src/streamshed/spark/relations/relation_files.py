@@ -68,6 +68,10 @@ def relation_files(location: str) -> tuple[RelationFile, ...]:
         inside = system.get_file_info(fs.FileSelector(root, recursive=True))
     except OSError as error:
         raise SourceUnavailableError(f'cannot read "{location}": {error}') from error
+    if any(info.path.rstrip("/").endswith("/_delta_log") for info in inside if info.type is fs.FileType.Directory):
+        raise SourceUnavailableError(
+            f'"{location}" is a table of Delta Lake, which has removed some of its files: name it by delta, not by path'
+        )
     files = tuple(sorted(_files(inside, root.rstrip("/")), key=lambda file: file.path))
     if not files:
         raise SourceUnavailableError(f'the folder "{location}" holds no file')

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyarrow import csv, orc, parquet
 
+from streamshed.columnar.avro_files import AvroFile
 from streamshed.network.model.relation_options import CsvLayout
 from streamshed.spark.relations.json_rows import json_column, json_rows
 
@@ -69,6 +70,19 @@ def orc_file(opened: Opened, fields: Sequence[pa.Field]) -> FileColumns:
         if pa.types.is_timestamp(column.type):
             raise ValueError(f'its column "{column.name}" is a time, which is not read from ORC: write Parquet')
     return _of_table(table, names, rows)
+
+
+def avro_file(opened: Opened, fields: Sequence[pa.Field]) -> FileColumns:
+    """Read columns of a file of Avro.
+
+    Raises:
+        ValueError: It is damaged, or a column has values of several types.
+        MissingExtraError: The extra `avro` is not installed.
+    """
+    with opened() as file:
+        content = AvroFile(file.read())
+    table = content.table([name for name in content.names if _is_among(name, fields)])
+    return _of_table(table, content.names, table.num_rows)
 
 
 def csv_file(opened: Opened, layout: CsvLayout, columns: Sequence[str]) -> FileColumns:

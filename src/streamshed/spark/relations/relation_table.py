@@ -12,10 +12,11 @@ from pyarrow import fs
 from streamshed.errors import SourceUnavailableError, near_miss
 from streamshed.network.model.relation_options import CsvLayout
 from streamshed.network.source.sources import FileFormat
-from streamshed.spark.relations.relation_files import RelationFile
+from streamshed.spark.relations.relation_files import RelationFile, file_system, relation_files
 from streamshed.spark.relations.relation_formats import (
     FileColumns,
     Opened,
+    avro_file,
     csv_file,
     json_file,
     orc_file,
@@ -30,6 +31,7 @@ class TableReader:
     """Reads files with the types of the relation's columns, never with others that their content suggests.
 
     Attributes:
+        location: Path or URI of their folder, or of the one that there is.
         name: The relation's name.
         format: What its files are.
         columns: The names of all its columns in order, which a CSV file without a header does not tell.
@@ -38,6 +40,7 @@ class TableReader:
         time_zone: Of times in text that are written without one.
     """
 
+    location: str
     name: str
     format: FileFormat
     columns: tuple[str, ...]
@@ -45,18 +48,34 @@ class TableReader:
     layout: CsvLayout = field(default_factory=CsvLayout)
     time_zone: str = "UTC"
 
-    def table(self, system: fs.FileSystem, files: Sequence[RelationFile], schema: pa.Schema) -> pa.Table:
+    @property
+    def place(self) -> str:
+        """Where the rows are, for messages."""
+        return f'"{self.location}"'
+
+    def version(self) -> tuple[RelationFile, ...]:
+        """List the files: others, or files that have changed, are another version.
+
+        Raises:
+            SourceUnavailableError: There are none, or they cannot be listed.
+        """
+        try:
+            return relation_files(self.location)
+        except SourceUnavailableError as error:
+            raise SourceUnavailableError(f'relation "{self.name}": {error}') from error
+
+    def table(self, version: tuple[RelationFile, ...], schema: pa.Schema) -> pa.Table:
         """Read files; of several, those of no byte do not count.
 
         Args:
-            system: Where they are.
-            files: The files, at least one.
+            version: The files, at least one.
             schema: The columns wanted.
 
         Raises:
             SourceUnavailableError: A file cannot be read, lacks a column or holds a value that is not of its type.
         """
-        filled = [file for file in files if file.size_bytes] or files[:1]
+        system, _ = file_system(self.location)
+        filled = [file for file in version if file.size_bytes] or version[:1]
         return pa.concat_tables([self._table(system, file, schema) for file in filled])
 
     def _table(self, system: fs.FileSystem, file: RelationFile, schema: pa.Schema) -> pa.Table:
@@ -95,7 +114,7 @@ class TableReader:
             case FileFormat.TEXT:
                 return text_file(opened, fields)
             case FileFormat.AVRO:
-                raise ValueError("no relation is")
+                return avro_file(opened, fields)
             case _:
                 assert_never(self.format)
 
@@ -104,10 +123,19 @@ class TableReader:
         is_key = column.name.lower() in {key.lower() for key in self.keys}
         if self.format is FileFormat.JSON and (not is_key or not file_columns.rows):
             return pa.chunked_array([pa.nulls(file_columns.rows, column.type)])
-        present_columns = f", only: {', '.join(file_columns.names)}" if file_columns.names else ""
-        raise SourceUnavailableError(
-            f'{where} has no column "{column.name}"{present_columns}{near_miss(column.name, file_columns.names)}'
-        )
+        raise missing_column(where, column.name, file_columns.names)
+
+
+def missing_column(where: str, name: str, names: Sequence[str]) -> SourceUnavailableError:
+    """Return the error that says which column is not there.
+
+    Args:
+        where: Which relation, and which file or table.
+        name: The column.
+        names: Those that are there; empty: not known.
+    """
+    only = f", only: {', '.join(names)}" if names else ""
+    return SourceUnavailableError(f'{where} has no column "{name}"{only}{near_miss(name, names)}')
 
 
 def _constant(text: str | None, rows: int) -> pa.ChunkedArray:

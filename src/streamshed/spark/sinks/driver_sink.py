@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from importlib import import_module
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from streamshed.errors import MissingExtraError, ServerUnavailableError, SinkUnavailableError
+from streamshed.errors import ServerUnavailableError, SinkUnavailableError
 
 
 class DriverSink(ABC):
@@ -51,25 +50,3 @@ class DriverSink(ABC):
     def write(self, answers: DataFrame, query_id: str, micro_batch_id: int) -> None:
         """Bring the answers here, and write them."""
         self.write_rows(answers.toArrow(), query_id, micro_batch_id)
-
-
-def extra_module(module: str, *, extra: str, label: str) -> Any:
-    """Import a module of an optional package.
-
-    Args:
-        module: Its full name.
-        extra: The extra that brings the package.
-        label: What needs it.
-
-    Raises:
-        MissingExtraError: It is not installed.
-    """
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(f"{label} needs a package more: pip install 'streamshed[{extra}]'") from error
-
-
-def sentence(error: Exception) -> str:
-    """Return what an error says, on one line."""
-    return " ".join(str(error).split())

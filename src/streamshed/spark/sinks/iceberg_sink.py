@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from streamshed.answering.table.answer_schema import answer_columns
-from streamshed.errors import (
-    InvalidNetworkError,
-    ServerUnavailableError,
-    SinkUnavailableError,
-    StreamshedError,
-    unknown_name,
-)
-from streamshed.network.run.iceberg_name import check_iceberg
+from streamshed.errors import InvalidNetworkError, SinkUnavailableError
 from streamshed.network.words.given import is_text
-from streamshed.network.words.passwords import without_passwords
-from streamshed.spark.sinks.driver_sink import DriverSink, extra_module, sentence
+from streamshed.network.words.iceberg_name import check_iceberg
+from streamshed.spark.common.iceberg_catalog import iceberg_catalog
+from streamshed.spark.sinks.driver_sink import DriverSink
 from streamshed.spark.sinks.iceberg_table import IcebergTable
 
 if TYPE_CHECKING:
@@ -65,54 +57,8 @@ class IcebergSink(DriverSink):
     def _table(self) -> IcebergTable:
         return IcebergTable(self.table, self.label, self.partition_by)
 
-    @contextmanager
-    def _catalog(self) -> Iterator[Catalog]:
-        """The catalog; loaded each time, so that one that was away is reached anew, with a token that is valid."""
-        module = extra_module("pyiceberg.catalog", extra="iceberg", label=self.label)
-        try:
-            self._require_described(module.list_catalogs())
-            with module.load_catalog(self.catalog or None) as catalog:
-                yield catalog
-        except StreamshedError:
-            raise
-        except Exception as error:  # noqa: BLE001 - errors of PyIceberg, and of what it uses, have no common class
-            kind = ServerUnavailableError if _may_pass(error) else SinkUnavailableError
-            # Without its cause, which may show a password in an address.
-            raise kind(f"{self.label}: {type(error).__name__}: {without_passwords(sentence(error))}") from None
-
-    def _require_described(self, names: Sequence[str]) -> None:
-        if self.catalog and self.catalog.lower() not in names:
-            says = unknown_name("catalog", self.catalog, names or ["none"])
-            raise SinkUnavailableError(
-                f"{self.label}: {says}; describe it in ~/.pyiceberg.yaml, or in variables such as"
-                " PYICEBERG_CATALOG__<NAME>__URI, in which an underscore of the name is a hyphen of the catalog's"
-            )
-
-
-_PASSING = frozenset(
-    {
-        *("ConnectionError", "TimeoutError", "Timeout"),
-        *("ServiceUnavailableError", "ServerError", "TooManyRequestsError", "CommitStateUnknownException"),
-        "OperationalError",  # of SQLAlchemy
-        *("TTransportException", "WaitingForLockException"),  # of Hive
-        *("HTTPClientError", "BotoConnectionError"),  # of Glue
-    }
-)
-"""Classes of errors of PyIceberg, and of what its catalogs use, that tell of a server which does not answer."""
-
-_STORAGE_IS_AWAY = re.compile(
-    r"AWS Error (?:NETWORK_CONNECTION|SLOW_DOWN|SERVICE_UNAVAILABLE|REQUEST_TIMEOUT|THROTTLING|INTERNAL_FAILURE)"
-    r"|curlCode: \d+|timed? ?out",
-    re.IGNORECASE,
-)
-"""What PyArrow says of a storage that does not answer."""
-
-
-def _may_pass(error: Exception) -> bool:
-    names = {kind.__name__ for kind in type(error).__mro__}
-    return not names.isdisjoint(_PASSING) or (
-        type(error) is OSError and _STORAGE_IS_AWAY.search(str(error)) is not None
-    )
+    def _catalog(self) -> AbstractContextManager[Catalog]:
+        return iceberg_catalog(self.catalog, self.label, SinkUnavailableError)
 
 
 def iceberg_sink(table: str, catalog: str = "", *, partition_by: tuple[str, ...] = ()) -> IcebergSink:

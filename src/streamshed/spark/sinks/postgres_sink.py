@@ -13,7 +13,8 @@ import pyarrow as pa
 from streamshed.errors import InvalidNetworkError, ServerUnavailableError, SinkUnavailableError
 from streamshed.network.run.postgres_connection import check_postgres
 from streamshed.network.words.given import is_text
-from streamshed.spark.sinks.driver_sink import DriverSink, extra_module, sentence
+from streamshed.spark.common.extra_module import extra_module, sentence
+from streamshed.spark.sinks.driver_sink import DriverSink
 from streamshed.spark.sinks.postgres_rows import rows_of
 from streamshed.spark.sinks.postgres_table import PostgresTable
 

@@ -22,8 +22,8 @@ from streamshed.network.source.sources import DataFrameSource, FileFormat, Folde
 from streamshed.network.words.columns import format_schema
 from streamshed.spark.common.connector import AVRO, KAFKA
 from streamshed.spark.common.internal_names import CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
+from streamshed.spark.relations.table_rows import table_rows
 from streamshed.spark.source.file_identity import NUMBERED, found_in_files, numbered
-from streamshed.spark.source.table_rows import table_rows
 
 
 def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:

@@ -22,7 +22,7 @@ def test_choices_are_those_of_the_code() -> None:
     assert run["policy"]["enum"] == [policy.name for policy in POLICIES]
     assert DEFINITIONS["query"]["properties"]["mode"]["enum"] == list(AnswerMode)
     assert DEFINITIONS["folder"]["properties"]["format"]["enum"] == list(FileFormat)
-    assert DEFINITIONS["relation"]["properties"]["format"]["enum"] == [kind for kind in FileFormat if kind != "avro"]
+    assert DEFINITIONS["relation"]["properties"]["format"]["enum"] == list(FileFormat)
     assert [DEFINITIONS[f"parse_{name}"]["required"][0] for name in TextFormat] == list(TextFormat)
     assert all(kind in DEFINITIONS["query"]["properties"]["aggregates"]["description"] for kind in AggregateKind)
 

@@ -1,11 +1,16 @@
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
+from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.relation import relation
+from streamshed.network.source.delta_source import delta
+from streamshed.network.source.iceberg_source import iceberg
 from streamshed.network.source.sources import FileFormat
 from streamshed.network.words.columns import Column
 from tests.unit.network.examples import HOSTS_FRAME, FakeFrame, hosts
@@ -61,12 +66,44 @@ def test_options_that_its_reader_does_not_know(
         relation("servers", path, schema="host string", options=options)
 
 
-def test_a_relation_is_not_read_from_avro(tmp_path: Path) -> None:
-    (tmp_path / "servers.avro").touch()
-    with pytest.raises(
-        InvalidNetworkError, match='unknown file format "avro", known are: parquet, json, csv, text, orc'
-    ):
-        relation("servers", tmp_path / "servers.avro", schema="host string")
+def test_a_table_says_its_columns_where_it_can() -> None:
+    hosts = relation("hosts", delta("data/hosts", schema="host string, subnet string"))
+    assert hosts.types == {"host": "string", "subnet": "string"}
+    assert hosts.format is None
+    assert relation("hosts", iceberg("live.hosts", "lake", schema="host string")).types == {"host": "string"}
+    assert relation("hosts", iceberg("live.hosts")).types is None
+
+
+ODD: tuple[Any, ...] = ("live.hosts", None)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: relation("hosts", delta("nowhere")), '"nowhere" does not exist'),
+        (lambda: relation("hosts", delta("s3a://b/hosts")), "is not on this machine: say its columns by schema"),
+        (lambda: iceberg("hosts"), r"a table of Iceberg is \"namespace.table\", .*, got 'hosts'"),
+        (lambda: iceberg("live.hosts", "https://catalog"), "a catalog of Iceberg is a name of letters"),
+        (lambda: iceberg(*ODD), "a table of Iceberg and its catalog are names"),
+        (lambda: iceberg("live.hosts", schema="host strin"), r'unknown type "strin" \(did you mean "string"\?\)'),
+        (
+            lambda: relation("hosts", iceberg("live.hosts"), schema="host string"),
+            'relation "hosts": a table has its own format, schema and options',
+        ),
+        (
+            lambda: relation("hosts", delta("data/hosts", schema="host string", max_files_per_micro_batch=5)),
+            'relation "hosts": delta "data/hosts": options and max_files_per_micro_batch are for streams',
+        ),
+    ],
+)
+def test_tables_that_cannot_be(make: Callable[[], object], message: str) -> None:
+    with pytest.raises((InvalidNetworkError, SourceUnavailableError), match=message):
+        make()
+
+
+def test_a_table_of_iceberg_is_no_stream_yet() -> None:
+    with pytest.raises(InvalidNetworkError, match=r"a source is a DataFrame, .*got IcebergSource"):
+        stream("hosts", iceberg("live.hosts"), time="ts")
 
 
 def test_a_text_file_is_one_column_of_text(tmp_path: Path) -> None:

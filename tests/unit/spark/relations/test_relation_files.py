@@ -17,9 +17,8 @@ def test_a_local_file_may_be_given_as_a_uri(tmp_path: Path) -> None:
     path.write_text("host\na\n")
     (file,) = relation_files(path.as_uri())
     assert file == relation_files(str(path))[0]
-    reader = RelationReader(
-        path.as_uri(), TableReader("hosts", FileFormat.CSV, ("host",), ("host",)), brings_columns=True
-    )
+    store = TableReader(path.as_uri(), "hosts", FileFormat.CSV, ("host",), ("host",))
+    reader = RelationReader(store, brings_columns=True)
     assert reader.read(pa.schema([("host", pa.string())])).to_pylist() == [{"host": "a"}]
 
 
@@ -42,7 +41,7 @@ def test_a_file_that_changed_is_another(tmp_path: Path) -> None:
     ],
 )
 def test_where_nothing_can_be_read_is_told(location: str, message: str) -> None:
-    reader = RelationReader(location, TableReader("hosts", FileFormat.CSV, ("k",), ("k",)), brings_columns=False)
+    reader = RelationReader(TableReader(location, "hosts", FileFormat.CSV, ("k",), ("k",)), brings_columns=False)
     with pytest.raises(SourceUnavailableError, match=f'^relation "hosts": .*{message}'):
         reader.read(pa.schema([("k", pa.string())]))
 
@@ -50,6 +49,14 @@ def test_where_nothing_can_be_read_is_told(location: str, message: str) -> None:
 def test_a_folder_that_holds_no_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "_SUCCESS").touch()
     with pytest.raises(SourceUnavailableError, match="holds no file"):
+        relation_files(str(tmp_path))
+
+
+def test_a_table_of_delta_lake_is_no_folder_of_files(tmp_path: Path) -> None:
+    """Files that its log has removed may still be there."""
+    (tmp_path / "_delta_log").mkdir()
+    (tmp_path / "0.parquet").touch()
+    with pytest.raises(SourceUnavailableError, match=r"is a table of Delta Lake, .*: name it by delta"):
         relation_files(str(tmp_path))
 
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -31,10 +32,10 @@ def read(
     brings_columns: bool = True,
 ) -> list[dict[str, Any]]:
     """Read the relation "hosts", whose key is its first column unless said otherwise."""
-    by_ending = {"csv": FileFormat.CSV, "json": FileFormat.JSON, "txt": FileFormat.TEXT}
+    by_ending = {"avro": FileFormat.AVRO, "csv": FileFormat.CSV, "json": FileFormat.JSON, "txt": FileFormat.TEXT}
     reader = RelationReader(
-        str(path),
         TableReader(
+            location=str(path),
             name="hosts",
             format=by_ending.get(str(path).rpartition(".")[2], FileFormat.PARQUET),
             columns=tuple(schema),
@@ -252,6 +253,46 @@ class TestParquet:
         assert sorted(row["day"] for row in only_day) == [1, 2]
 
 
+def of_avro(path: Path, fields: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Path:
+    schema = {"type": "record", "name": "Host", "fields": [{"name": name, "type": fields[name]} for name in fields]}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        fastavro.writer(file, fastavro.parse_schema(schema), rows)
+    return path
+
+
+class TestAvro:
+    def test_values_are_of_the_type_declared(self, tmp_path: Path) -> None:
+        fields = {"Host": "string", "zip": "int", "odd": ["int", "string"]}
+        rows = [{"Host": "a", "zip": 7, "odd": 1}, {"Host": "b", "zip": 8, "odd": "x"}]
+        path = of_avro(tmp_path / "hosts.avro", fields, rows)
+        assert read(path, {"host": TEXT, "zip": pa.int64()}) == [{"host": "a", "zip": 7}, {"host": "b", "zip": 8}]
+
+    def test_a_folder_is_all_its_files(self, tmp_path: Path) -> None:
+        for day in (1, 2):
+            of_avro(tmp_path / "hosts.avro" / f"day={day}" / "0", {"host": "string"}, [{"host": f"h{day}"}])
+        rows = read(tmp_path / "hosts.avro", {"host": TEXT, "day": WHOLE})
+        assert rows == [{"host": "h1", "day": 1}, {"host": "h2", "day": 2}]
+
+    @pytest.mark.parametrize(
+        ("kind", "value", "message"),
+        [
+            ("long", 2**40, '"k" holds 1099511627776, which is no int'),
+            (["int", "string"], "x", 'cannot be read as avro: the field "k" is a union of int and string'),
+        ],
+    )
+    def test_what_cannot_be_read_is_told(self, tmp_path: Path, kind: Any, value: Any, message: str) -> None:
+        path = of_avro(tmp_path / "hosts.avro", {"k": kind, "label": "string"}, [{"k": value, "label": "a"}])
+        with pytest.raises(SourceUnavailableError, match=f'relation "hosts": ".*hosts.avro".*{message}'):
+            read(path, {"k": WHOLE})
+        with pytest.raises(SourceUnavailableError, match=r'has no column "lable", only: k, label .*"label"'):
+            read(path, {"lable": TEXT})
+
+    def test_what_is_no_avro_is_told(self, tmp_path: Path) -> None:
+        with pytest.raises(SourceUnavailableError, match="cannot be read as avro: it does not begin as files of Avro"):
+            read(written(tmp_path / "hosts.avro", "host\na\n"), {"host": TEXT})
+
+
 class TestKeys:
     @pytest.mark.parametrize("name", ["hosts.csv", "hosts.json", "hosts.parquet"])
     def test_one_that_is_there_twice_is_told(self, tmp_path: Path, name: str) -> None:
@@ -282,7 +323,8 @@ class TestKeys:
 
 def test_what_was_read_is_kept_until_a_file_changes(tmp_path: Path) -> None:
     path = written(tmp_path / "hosts.csv", "host\na\n")
-    reader = RelationReader(str(path), TableReader("hosts", FileFormat.CSV, ("host",), ("host",)), brings_columns=True)
+    store = TableReader(str(path), "hosts", FileFormat.CSV, ("host",), ("host",))
+    reader = RelationReader(store, brings_columns=True)
     schema = pa.schema([("host", TEXT)])
     (first,), (again,) = reader.batches(schema), reader.batches(schema)
     assert first["host"].buffers()[2].address == again["host"].buffers()[2].address

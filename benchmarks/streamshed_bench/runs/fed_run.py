@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamshed.network.model.network import QueryNetwork
-from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.network.run.policy_names import DEFAULT_POLICY
 from streamshed.traces.aligned_start import aligned_start
 from streamshed.traces.feeder import Feeder
 from streamshed.traces.load_profile import constant_load

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.network.run.policy_names import DEFAULT_POLICY
 from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import Trace
 from streamshed_bench.contract import BenchOptions, BenchResult

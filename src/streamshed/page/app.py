@@ -19,7 +19,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from streamshed.errors import InvalidNetworkError, StreamshedError
-from streamshed.network.words.policy_names import POLICY_NAMES
+from streamshed.network.run.policy_names import POLICY_NAMES
 from streamshed.page.access import SameOriginGuard, TokenGuard
 from streamshed.page.bundle import support_bundle
 from streamshed.page.changes import Changes

@@ -12,7 +12,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.query import Query
-from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.network.run.policy_names import DEFAULT_POLICY
 from streamshed.planning.explain.explanation import Explanation
 from streamshed.planning.plan.budget import Budget
 from streamshed.planning.plan.coming_work import coming_work

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.spark.common.constant import constant
+from streamshed.spark.windows.constant import constant
 from streamshed.spark.windows.slice_routing import literal_map
 
 ENTRIES: list[tuple[object, object]] = [(1, [{"a": 2**62, "b": None}]), (-7, []), (3, [{"a": 0, "b": 1}] * 2)]

@@ -34,7 +34,7 @@ from streamshed.dashboard.network_picture import write_network_picture
 from streamshed.dashboard.picture import write_picture
 from streamshed.dashboard.timeline import Span, Timeline, timeline_of_journal
 from streamshed.errors import MissingExtraError, SinkUnavailableError
-from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.network.run.policy_names import DEFAULT_POLICY
 from streamshed.network.words.wording import count_text, seconds_text
 from streamshed.page.screenshot import take_picture
 from streamshed.page.serving import PageServer

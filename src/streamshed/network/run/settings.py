@@ -13,10 +13,10 @@ from streamshed.errors import InvalidNetworkError, Problem
 from streamshed.network.run import forms
 from streamshed.network.run.feed import Feed
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.network.run.policy_names import DEFAULT_POLICY, POLICY_NAMES
 from streamshed.network.run.setting import setting, value_problems
 from streamshed.network.words.byte_size import parse_byte_size
 from streamshed.network.words.duration import format_duration, parse_duration
-from streamshed.network.words.policy_names import DEFAULT_POLICY, POLICY_NAMES
 from streamshed.network.words.schema_forms import by_name, reference
 from streamshed.network.words.state_families import STATE_FAMILIES
 

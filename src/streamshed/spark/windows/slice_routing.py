@@ -13,9 +13,9 @@ from streamshed.answering.table.answer_schema import ANSWER, LATE, UNREADABLE
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.sharing.counted_rows import Role, role_of, value_slot
 from streamshed.sharing.sharing_class import Member
-from streamshed.spark.common.constant import constant
 from streamshed.spark.common.set_apart import CARRIER_CLASS, UNREADABLE_CLASS
 from streamshed.spark.common.unfused import unfused
+from streamshed.spark.windows.constant import constant
 from streamshed.spark.windows.manifest import Routed
 from streamshed.spark.windows.nested_windows import Nested, closing_of, delay_of
 

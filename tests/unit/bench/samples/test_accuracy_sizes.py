@@ -10,7 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.network.run.policy_names import DEFAULT_POLICY
 from streamshed_bench.runs import pictures
 from streamshed_bench.samples.accuracy import POLICIES
 from streamshed_bench.samples.accuracy_queries import WINDOW_SECONDS

@@ -8,7 +8,7 @@ import pytest
 
 from streamshed.network.model.network import network
 from streamshed.network.run.load_prior import LoadPrior
-from streamshed.network.words.policy_names import DEFAULT_POLICY
+from streamshed.network.run.policy_names import DEFAULT_POLICY
 from streamshed.planning.plan.budget import Budget
 from streamshed.planning.plan.coming_work import coming_work
 from streamshed.planning.plan.plan import SheddingPlan

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -86,8 +87,9 @@ def read_relations(instructions: Iterable[Instruction]) -> None:
 def _read_table(match: Match) -> None:
     try:
         relation_frame(match).write.format("noop").mode("overwrite").save()
-    except PySparkException as error:
-        said = (error.getMessageParameters() or {}).get("errorMessage") or innermost_cause(error)
+    except (PySparkException, Py4JJavaError) as error:
+        parameters = error.getMessageParameters() if isinstance(error, PySparkException) else None
+        said = (parameters or {}).get("errorMessage") or innermost_cause(error)
         relation = match.relation
         says = said if said.startswith("relation ") else f'relation "{relation.name}": {relation.place}: {said}'
         raise SourceUnavailableError(says) from error

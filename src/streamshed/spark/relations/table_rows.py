@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameReader
 from pyspark.sql.streaming.readwriter import DataStreamReader
@@ -13,6 +14,7 @@ from streamshed.network.sql.expression import quoted
 from streamshed.network.words.columns import Column
 from streamshed.spark.checkpoint.storage import absolute_location
 from streamshed.spark.common.connector import DELTA
+from streamshed.spark.common.failures import innermost_cause
 
 
 def table_rows(reader: DataFrameReader | DataStreamReader, source: DeltaSource) -> DataFrame:
@@ -33,11 +35,12 @@ def table_rows(reader: DataFrameReader | DataStreamReader, source: DeltaSource) 
             reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
     try:
         rows = reader.load(absolute_location(source.path))
-    except AnalysisException as error:
+    except (AnalysisException, Py4JJavaError) as error:  # without the connector, it is Java's
         refused = DELTA.refused(error, source.label)
         if refused is not error:
             raise refused from error
-        raise SourceUnavailableError(f"{source.label} cannot be read: {str(error).splitlines()[0]}") from error
+        cause = str(error).splitlines()[0] if isinstance(error, AnalysisException) else innermost_cause(error)
+        raise SourceUnavailableError(f"{source.label} cannot be read: {cause}") from error
     if problems := [problem for column in source.columns if (problem := _difference(column, rows))]:
         raise SourceUnavailableError(f"{source.label}: {'; '.join(problems)}")
     return rows.select(*[quoted(column.name) for column in source.columns])

@@ -115,7 +115,11 @@ def _refused(spark: SparkSession, table: Path) -> list[str]:
         stream("fares", delta(place, schema=says), time="ts") for place, says in ((gone, SCHEMA), (table, other))
     ]
     rows = stream("fares", delta(table, schema="ts timestamp, zone int"), time="ts")
-    places = [(gone, "zone int, fare double"), (table, "zone int, fare int"), (table, "zone int, fare double")]
+    broken, schema = table.with_name("broken"), "zone int, fare double"
+    commit(spark, broken, 0)
+    for file in broken.glob("*.parquet"):
+        file.unlink()
+    places = [(gone, schema), (table, "zone int, fare int"), (table, schema), (broken, schema)]
     prices = [relation("prices", delta(place, schema=says)) for place, says in places]
     lookups = [rows.lookup(each, on="zone", columns=["fare"]) for each in prices]
     messages = []

@@ -102,10 +102,11 @@ def test_a_table_that_is_not_there_and_other_columns_are_refused(whole: Path) ->
     gone, other, *of_relations = json.loads((whole / "refused.json").read_text())
     assert "/gone" in gone
     assert 'the column "zone" is int in the table, and string in the schema' in other
-    gone, other, repeated = of_relations
+    gone, other, repeated, broken = of_relations
     assert re.match(r'relation "prices": delta ".*/gone" cannot be read: ', gone)
     assert re.match(r'relation "prices": delta ".*/table": the column "fare" is double in the table, and int', other)
     assert re.match(r'relation "prices": \d+ rows of delta ".*/table" have the key zone = [012]; a lookup', repeated)
+    assert re.match(r'relation "prices": delta ".*/broken": .*\.parquet does not exist', broken)
 
 
 @pytest.mark.parametrize(("query", "aggregate"), STREAMED)

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyspark
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException
 
 from streamshed.errors import SourceUnavailableError
 
@@ -57,7 +55,7 @@ class Connector:
         release = max(fitting or self.versions, key=_numbers)
         return f"{self.artifact}:{self.versions[release]}"
 
-    def refused(self, error: AnalysisException | Py4JJavaError, label: str) -> Exception:
+    def refused(self, error: Exception, label: str) -> Exception:
         """Return the error that says what to do, if the session lacks it; else the same one.
 
         Args:

@@ -1,4 +1,7 @@
-"""Stored relations as static DataFrames; what has changed is read again at every micro-batch."""
+"""Stored relations as static DataFrames; what has changed is read again at every micro-batch.
+
+Rests on Spark's internals: tests/spark/tables/test_delta_source.py.
+"""
 
 from __future__ import annotations
 

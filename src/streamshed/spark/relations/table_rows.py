@@ -1,4 +1,7 @@
-"""The rows of a table of Delta Lake, as they are committed or as they are now, read by its connector."""
+"""The rows of a table of Delta Lake, as they are committed or as they are now, read by its connector.
+
+Rests on Spark's internals: tests/spark/batch/test_relations.py.
+"""
 
 from __future__ import annotations
 

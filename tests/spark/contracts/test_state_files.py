@@ -16,23 +16,25 @@ from tests.spark.files import write_lines
 
 
 def test_of_two_attempts_the_commit_says_which_counts(spark: SparkSession, tmp_path: Path) -> None:
-    """Both attempts hold other keys, as those of a function that draws: a mixture would be what neither had."""
-    spark = spark.newSession()
+    """The other one has nothing that Spark could read."""
     write_lines(tmp_path / "in" / "0.json", [f'{{"n": {number}}}' for number in range(50)])
-    first = _state_after_a_run(spark, tmp_path)
-    _forget_commits(tmp_path)
-    both = _state_after_a_run(spark, tmp_path)
-    assert first.items() < both.items()
-    assert len(both) == 2 * len(first)
+    written = _state_after_a_run(spark.newSession(), tmp_path)
     checkpoint = Storage.at(str(tmp_path / "checkpoint"))
-    assert checkpoint_format(checkpoint) == "2"
     [[identity]] = state_ids(checkpoint, 0)["0"]
-    assert both.keys() - first.keys() == {f"1_{identity}.changelog"}
+    assert checkpoint_format(checkpoint) == "2"
+    assert f"1_{identity}.changelog" in written
     keys = _keys_in_state(spark, tmp_path)
     assert len(keys) == 50
-    (tmp_path / "checkpoint" / "state" / "0" / "0" / next(iter(first))).unlink()
+    _leave_an_attempt(tmp_path, "1_another.changelog")
+    discard_unfinished_state(checkpoint)
+    assert written.items() < _state_files(tmp_path).items()
     assert _keys_in_state(spark, tmp_path) == keys
+    [operator] = state_operators(checkpoint)
+    assert (operator.name, operator.partitions, operator.stores) == ("stateStoreSave", 1, ("default",))
+    assert operator.schema_version
     assert list(missing_state(checkpoint, 0)) == []
+    (_state_folder(tmp_path) / f"1_{identity}.changelog").unlink()
+    assert [place for place, _ in missing_state(checkpoint, 0)] == ["state/0/0"]
 
 
 def test_a_checkpoint_of_format_1_stays_in_it(spark: SparkSession, tmp_path: Path) -> None:
@@ -41,34 +43,20 @@ def test_a_checkpoint_of_format_1_stays_in_it(spark: SparkSession, tmp_path: Pat
     spark.conf.set(CHECKPOINT_FORMAT, "1")
     write_lines(tmp_path / "in" / "0.json", [f'{{"n": {number}}}' for number in range(50)])
     first = _state_after_a_run(spark, tmp_path)
-    _forget_commits(tmp_path)
+    keys = _keys_in_state(spark, tmp_path)
+    left = _leave_an_attempt(tmp_path, "2.changelog")
     checkpoint = Storage.at(str(tmp_path / "checkpoint"))
     discard_unfinished_state(checkpoint)
-    second = _state_after_a_run(spark, tmp_path)
-    assert {"1.changelog"} <= first.keys() == second.keys()
-    assert first["1.changelog"] != second["1.changelog"]
+    assert _state_files(tmp_path) == first
     spark.conf.unset(CHECKPOINT_FORMAT)
     write_lines(tmp_path / "in" / "1.json", ['{"n": 50}'])
-    third = _state_after_a_run(spark, tmp_path)
-    assert second.items() < third.items()
-    assert {"2.changelog"} <= third.keys()
+    second = _state_after_a_run(spark, tmp_path)
+    assert first.items() < second.items()
+    assert {"1.changelog", "2.changelog"} <= second.keys()
+    assert second["2.changelog"] != left
     assert checkpoint_format(checkpoint) == "1"
+    assert len(_keys_in_state(spark, tmp_path) - keys) == 1
     assert list(missing_state(checkpoint, 1)) == []
-
-
-def test_what_finished_micro_batches_have_written_stays(spark: SparkSession, tmp_path: Path) -> None:
-    write_lines(tmp_path / "in" / "0.json", ['{"n": 1}'])
-    written = _state_after_a_run(spark.newSession(), tmp_path)
-    checkpoint = Storage.at(str(tmp_path / "checkpoint"))
-    discard_unfinished_state(checkpoint)
-    assert _state_files(tmp_path) == written
-    [operator] = state_operators(checkpoint)
-    assert (operator.name, operator.partitions, operator.stores) == ("stateStoreSave", 1, ("default",))
-    assert operator.schema_version
-    assert list(missing_state(checkpoint, 0)) == []
-    (changes,) = (tmp_path / "checkpoint" / "state" / "0" / "0").glob("1_*.changelog")
-    changes.rename(changes.with_name("1_another.changelog"))
-    assert [place for place, _ in missing_state(checkpoint, 0)] == ["state/0/0"]
 
 
 def test_a_task_that_is_run_again_draws_what_it_drew(spark: SparkSession, tmp_path: Path) -> None:
@@ -81,10 +69,11 @@ def test_a_task_that_is_run_again_draws_what_it_drew(spark: SparkSession, tmp_pa
     assert len({row.draw for row in first}) == 150
 
 
-def _forget_commits(path: Path) -> None:
-    """Let micro-batches run again, as if they had been interrupted."""
-    for commit in (path / "checkpoint" / "commits").iterdir():
-        commit.unlink()
+def _leave_an_attempt(path: Path, name: str) -> bytes:
+    """Leave a file of an attempt that did not finish."""
+    content = b"half of what was to be written"
+    (_state_folder(path) / name).write_bytes(content)
+    return content
 
 
 def _keys_in_state(spark: SparkSession, path: Path) -> set[float]:
@@ -106,5 +95,9 @@ def _state_after_a_run(spark: SparkSession, path: Path) -> dict[str, bytes]:
 
 
 def _state_files(path: Path) -> dict[str, bytes]:
-    files = [file for file in (path / "checkpoint" / "state" / "0" / "0").iterdir() if file.is_file()]
+    files = [file for file in _state_folder(path).iterdir() if file.is_file()]
     return {file.name: file.read_bytes() for file in files if not file.name.endswith(".crc")}
+
+
+def _state_folder(path: Path) -> Path:
+    return path / "checkpoint" / "state" / "0" / "0"

@@ -211,8 +211,9 @@ def test_answers_sent_to_a_topic_are_there_once_for_each_key(course: Course) -> 
 
 
 def test_answers_in_a_table_are_there_once_though_the_process_was_killed_behind_it(course: Course) -> None:
-    if course.in_table is None:
+    if not DELTA.fits():
         pytest.skip(f"no build of Delta Lake runs on PySpark after {DELTA.last_release}")
+    assert course.in_table is not None
     assert sorted(map(_as_text, course.in_table)) == sorted(map(_as_text, course.answers))
     assert {row["query_id"] for row in course.in_table} == {"a"}
 

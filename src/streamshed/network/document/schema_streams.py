@@ -81,7 +81,7 @@ STREAM = mapping(
             "examples": [["topic", "partition", "offset"]],
         },
         "idle_after": duration(
-            "Other streams no longer wait for this one after it had no rows for this long. By default 1 minute.",
+            "After so long without rows, other streams stop waiting for this one. By default 1 minute.",
             "1 minute",
         ),
         "clock": text(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from typing import TypeVar
 
 from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.output import Output
@@ -19,6 +20,8 @@ from streamshed.spark.common.call_costs import CallCosts
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import CallCost, Measured, Passed, SpannedTime, WindowSums
+
+_Learned = TypeVar("_Learned")
 
 
 def measured(  # noqa: PLR0913 - each is told by another part of a run
@@ -76,11 +79,7 @@ def effective_shares(learned: LearnedStatistics, outputs: Sequence[Output]) -> d
         learned: What the run has learned.
         outputs: What the queries ask for.
     """
-    shares = {
-        share_name(output.definition_id, output.slot): learned.effective_share(output.query, output.aggregate)
-        for output in outputs
-    }
-    return {share: known for share, known in shares.items() if known is not None}
+    return _by_share(outputs, learned.effective_share)
 
 
 def usual_ranges(learned: LearnedStatistics, outputs: Sequence[Output]) -> dict[str, UsualRange]:
@@ -90,11 +89,14 @@ def usual_ranges(learned: LearnedStatistics, outputs: Sequence[Output]) -> dict[
         learned: What the run has learned.
         outputs: What the queries ask for.
     """
-    ranges = {
-        share_name(output.definition_id, output.slot): learned.usual_range(output.query, output.aggregate)
-        for output in outputs
+    return _by_share(outputs, learned.usual_range)
+
+
+def _by_share(outputs: Sequence[Output], learned_of: Callable[[str, str], _Learned | None]) -> dict[str, _Learned]:
+    learned = {
+        share_name(output.definition_id, output.slot): learned_of(output.query, output.aggregate) for output in outputs
     }
-    return {share: usual for share, usual in ranges.items() if usual is not None}
+    return {share: value for share, value in learned.items() if value is not None}
 
 
 def _with_spans(

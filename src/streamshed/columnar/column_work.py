@@ -18,7 +18,7 @@ from streamshed.columnar.expressions.coercion import (
 )
 from streamshed.columnar.expressions.compiled import ColumnExpression, compiled
 from streamshed.columnar.expressions.dialect import Dialect
-from streamshed.columnar.file_way import check_files
+from streamshed.columnar.file_way import OF_LISTING, check_files
 from streamshed.columnar.texts.json_texts import JsonTexts
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.joins.sums.summed_class import Edge, ValueForm
@@ -106,7 +106,8 @@ class ColumnWork:
         if self.text is None:
             return None
         schema = pa.schema([(column.name, arrow_type(column.name, column.type)) for column in self.text.schema])
-        return JsonTexts.of(schema, dict(self.text.options), self.dialect.time_zone)
+        options = {name: value for name, value in self.text.options if name.lower() not in OF_LISTING}
+        return JsonTexts.of(schema, options, self.dialect.time_zone)
 
     def needed_columns(self) -> frozenset[str]:
         """Return the columns that anything reads, in lower case."""

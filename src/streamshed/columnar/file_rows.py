@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from streamshed.columnar.row_file import RowPart, part_of_rows, rows_within
 from streamshed.errors import SourceMismatchError
+from streamshed.joins.model.arrays import Ints
 
 MOST_ROWS = 1 << 17
 """So many rows are read at once."""
@@ -42,20 +45,10 @@ class RowRun:
     start: int
     stop: int
 
-
-@dataclass(frozen=True)
-class RowPart:
-    """Rows of a file, at most `MOST_ROWS`, in some of their columns.
-
-    Attributes:
-        start: The number of the first row.
-        rows: How many they are.
-        columns: By the names of the stream. Texts of which the file has each but once are numbers of entries.
-    """
-
-    start: int
-    rows: int
-    columns: Mapping[str, pa.Array]
+    @property
+    def numbers(self) -> Ints:
+        """The numbers of its rows."""
+        return np.arange(self.start, self.stop)
 
 
 class FileRows:
@@ -89,8 +82,8 @@ class FileRows:
             >>> file = FileRows.of(path, {"size": pa.int64(), "host": pa.string()})
             >>> [run] = file.runs(1, 65_536)
             >>> [part] = file.parts(run, ["size", "host"])
-            >>> part.start, {name: column.to_pylist() for name, column in part.columns.items()}
-            (1, {'size': [52, 60], 'host': [None, None]})
+            >>> run.numbers.tolist(), {name: column.to_pylist() for name, column in part.columns.items()}
+            ([1, 2], {'size': [52, 60], 'host': [None, None]})
         """
         metadata = pq.read_metadata(path)
         encoded = _encoded(metadata, [name for name, kind in types.items() if kind == pa.string()])
@@ -131,21 +124,23 @@ class FileRows:
             row_groups, groups = range(groups[0], groups[count - 1] + 1), groups[count:]
             yield RowRun(row_groups, offset, max(offset, start), min(self._firsts[row_groups.stop], stop))
 
-    def parts(self, run: RowRun, names: Sequence[str]) -> Iterator[RowPart]:
-        """Yield the rows of a run in parts, in order.
+    def parts(self, run: RowRun, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
+        """Yield rows of a run in parts of at most `MOST_ROWS`, in order.
 
         Args:
             run: Of this file.
             names: The columns to read.
+            rows: Which rows, counted within the run, in order; None: all.
 
         Raises:
             SourceMismatchError: A time is one of a calendar that was in use before 1900, or no time of Spark's.
         """
         there = {name: self._columns[name] for name in names if name in self._columns}
         if not there:
-            for start in range(run.start, run.stop, MOST_ROWS):
-                rows = min(MOST_ROWS, run.stop - start)
-                yield RowPart(start, rows, {name: pa.nulls(rows, self._types[name]) for name in names})
+            for start in range(0, run.stop - run.start, MOST_ROWS):
+                stop = min(start + MOST_ROWS, run.stop - run.start)
+                count = stop - start if rows is None else len(rows_within(rows, start, stop))
+                yield RowPart(start, stop, {name: pa.nulls(count, self._types[name]) for name in names})
             return
         first = run.offset
         for read in self._file.iter_batches(
@@ -153,8 +148,9 @@ class FileRows:
         ):
             start, stop = max(first, run.start), min(first + read.num_rows, run.stop)
             if start < stop:
-                rows = read.slice(start - first, stop - start)
-                yield RowPart(start, stop - start, {name: self._column(name, rows) for name in names})
+                there_too = read.slice(start - first, stop - start)
+                columns = {name: self._column(name, there_too) for name in names}
+                yield part_of_rows(RowPart(start - run.start, stop - run.start, columns), rows)
             first += read.num_rows
 
     def _column(self, name: str, rows: pa.RecordBatch) -> pa.Array:

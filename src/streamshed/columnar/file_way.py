@@ -1,13 +1,14 @@
-"""Whether a task may read the rows of a stream itself, from Parquet files, in the place of Spark."""
+"""Whether a task may read the rows of a stream itself, from Parquet files or lines of JSON, in the place of Spark."""
 
 from __future__ import annotations
 
 from streamshed.columnar.untranslatable import Untranslatable
+from streamshed.network.model.stream import Stream
 from streamshed.network.source.identity import IdentityKind
 from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.sharing.stream_work import StreamWork
 
-_OF_LISTING = frozenset(
+OF_LISTING = frozenset(
     {
         "cleansource",
         "filenameonly",
@@ -44,7 +45,7 @@ def check_files(work: StreamWork, *, samples: bool, drops: bool) -> None:
         raise Untranslatable("they are neither texts of JSON nor in Parquet files")
     if "://" in source.path:
         raise Untranslatable("their files are not on a disk of this machine")
-    if others := [name for name, _ in source.options if name.lower() not in _OF_LISTING]:
+    if others := [name for name, _ in source.options if name.lower() not in OF_LISTING]:
         raise Untranslatable(f'the option "{others[0]}" of their files is for Spark')
     if stream.identity.kind is IdentityKind.NONE:
         raise Untranslatable("nothing identifies a row")
@@ -54,3 +55,11 @@ def check_files(work: StreamWork, *, samples: bool, drops: bool) -> None:
             raise Untranslatable(f'the column "{name}", which identifies a row, is hashed by Spark')
     if drops and not (stream.is_numbered or stream.attribute.column):
         raise Untranslatable("windows may be dropped by a time that is computed")
+
+
+def are_lines_of_files(stream: Stream) -> bool:
+    """Return whether the rows of a stream are lines of JSON in files on a disk of this machine."""
+    source = stream.source
+    if not isinstance(source, FolderSource) or source.format is not FileFormat.JSON:
+        return False
+    return stream.parse is None and "://" not in source.path

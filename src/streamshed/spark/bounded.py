@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -19,7 +20,7 @@ from streamshed.spark.compile.join_frame import with_joined
 from streamshed.spark.compile.side_answers import compiled_sides
 from streamshed.spark.relations.relation_frame import read_relations
 from streamshed.spark.sinks.answer_stage import answer_frame
-from streamshed.spark.source.source_frame import bounded_frame, folder_frame
+from streamshed.spark.source.source_frame import bounded_frame, files_read_by_tasks, folder_frame
 
 
 @without_call_sites()
@@ -58,13 +59,15 @@ def _domain_answers(
 ) -> DataFrame:
     require_readable(domain.sources)
     sources = {stream.name: _source(spark, stream, given) for stream in domain.sources}
-    compiled = compile_network(network, domain, with_joined(spark, domain, sources, network), spark)
+    files = files_read_by_tasks(spark.read, domain, sources.keys() - given.keys())
+    rows = replace(with_joined(spark, domain, sources, network), files=files)
+    compiled = compile_network(network, domain, rows, spark)
     for compiled_network in (compiled, *compiled_sides(spark, domain, sources)):
         read_relations(compiled_network.instructions)
     layout = needed_layout(compiled)
     classes = [sharing_class for stream in compiled.streams for sharing_class in stream.work.classes]
-    rows = {stream.work.stream.name: stream.rows(layout) for stream in compiled.streams}
-    partials = compiled_partials(compiled, rows, classes, layout)
+    on_their_way = {stream.work.stream.name: stream.rows(layout) for stream in compiled.streams}
+    partials = compiled_partials(compiled, on_their_way, classes, layout)
     answering = Answering(compiled.outputs, confidence=0.95, is_numbered=domain.is_numbered)
     return answer_frame(partials, answering, compiled.nested)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,7 +16,7 @@ from streamshed.spark.compile.join_frame import with_joined
 from streamshed.spark.compile.side_answers import compiled_sides
 from streamshed.spark.loop.join_planner import refuse_what_joins_cannot
 from streamshed.spark.relations.relation_frame import read_relations
-from streamshed.spark.source.source_frame import streaming_frame
+from streamshed.spark.source.source_frame import files_read_by_tasks, streaming_frame
 from streamshed.spark.windows.manifest import Types
 
 
@@ -28,6 +28,7 @@ class DomainDraft:
         network: The network.
         domain: The time domain.
         sources: The rows of each stream that comes from outside.
+        files: By stream, the files that its rows are lines of, where tasks may read them; see `files_read_by_tasks`.
         compiled: The domain, without samplers and plans.
         sides: The aggregates that it joins answers of.
     """
@@ -35,6 +36,7 @@ class DomainDraft:
     network: QueryNetwork
     domain: TimeDomain
     sources: Mapping[str, DataFrame]
+    files: Mapping[str, DataFrame]
     compiled: CompiledNetwork
     sides: tuple[CompiledNetwork, ...]
 
@@ -53,11 +55,20 @@ class DomainDraft:
         """
         refuse_what_joins_cannot(domain, protected_streams(network.foundation))
         sources = {stream.name: streaming_frame(spark, stream) for stream in domain.sources}
-        compiled = compile_network(network, domain, with_joined(spark, domain, sources, network), spark)
+        files = files_read_by_tasks(spark.readStream, domain, sources)
+        rows = replace(with_joined(spark, domain, sources, network), files=files)
+        compiled = compile_network(network, domain, rows, spark)
         sides = tuple(compiled_sides(spark, domain, sources))
         for analyzed in (compiled, *sides):
             read_relations(analyzed.instructions)
-        return cls(network, domain, sources, compiled, sides)
+        return cls(network, domain, sources, files, compiled, sides)
+
+    @property
+    def frames(self) -> dict[str, tuple[DataFrame, ...]]:
+        """By stream that comes from outside, what its rows may be read by."""
+        return {
+            name: (rows, *([self.files[name]] if name in self.files else [])) for name, rows in self.sources.items()
+        }
 
     @cached_property
     def of_domain(self) -> QueryNetwork:

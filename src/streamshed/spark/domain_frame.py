@@ -120,10 +120,11 @@ def _compiled(
     sampled = {query.stream.name for query in network.queries if query.may_be_sampled}
     sides = side_admissions(works, table.sides)
     streaming = StreamingJoin(client, reports, manifest.partitions, table.streams, sides)
+    rows = with_joined(spark, domain, draft.sources, network, streaming, again=manifest.layout.answer_rows)
     return compile_network(
         network,
         domain,
-        with_joined(spark, domain, draft.sources, network, streaming, again=manifest.layout.answer_rows),
+        replace(rows, files=draft.files),
         spark,
         admissions=[
             Admission(plan, drops_rows=name in left_out, samples=name in sampled)

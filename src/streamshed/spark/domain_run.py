@@ -250,7 +250,7 @@ class DomainRun:
             by_group = frozenset(name for name, work in self._works.items() if work.cohort_keys)
             self._window_pieces = WindowPieces(self._input_cut, self._tasks, by_group)
         answers = self._frame.answers
-        places = source_places(answers, self.draft.sources)
+        places = source_places(answers, self.draft.frames)
         self._checkpoint.begin(self.draft, places, state_settings(self._spark))
         self._planner.places = self.manifest.places
         self._writer = MicroBatchWriter(

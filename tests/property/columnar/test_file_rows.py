@@ -36,9 +36,11 @@ def test_a_stretch_is_read_whole(groups: list[int], start: int, length: int, mos
         finally:
             file_rows.MOST_ROWS = patched
     assert [n for _, part in parts for n in part.columns["n"].to_pylist()] == expected
-    assert all(part.rows <= most_rows for _, part in parts)
-    assert all(part.columns["n"].to_pylist()[0] == part.start for _, part in parts)
-    assert sum(part.rows for part in empty) == sum(len(part.columns["none"]) for part in empty) == len(expected)
+    assert all(part.stop - part.start <= most_rows for _, part in parts)
+    assert all(part.columns["n"].to_pylist()[0] == run.start + part.start for run, part in parts)
+    lengths = [(part.stop - part.start, len(part.columns["none"])) for part in empty]
+    assert [sum(of_parts) for of_parts in zip(*lengths, strict=True)] in ([len(expected)] * 2, [])
+    assert bool(expected) == bool(lengths)
 
 
 @given(

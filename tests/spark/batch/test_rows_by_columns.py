@@ -25,7 +25,7 @@ from streamshed.network.terms.parsing import parse_json
 from streamshed.spark import answers
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.source.source_frame import folder_frame
-from streamshed.spark.windows.compiled_stream import CompiledStream, compile_stream
+from streamshed.spark.windows.compiled_stream import CompiledStream, StreamSource, compile_stream
 from tests.spark.sessions import interpreting
 
 SCHEMA = "host string, port int, size bigint, cost double, ok boolean, at timestamp"
@@ -222,13 +222,13 @@ def test_answers_are_those_of_plain_spark(spark: SparkSession, records: Path, ro
 
 def _compiled(spark: SparkSession, events: Rows, query: Query) -> CompiledStream:
     rows = spark.read.parquet(str(events.stream.source.path))  # type: ignore[union-attr] # a folder
-    return compile_stream(events.stream, [query], rows, Admission())
+    return compile_stream(events.stream, [query], StreamSource(rows), Admission())
 
 
 def test_these_rows_are_taken_by_columns(spark: SparkSession, records: Path, roles: Path) -> None:
     queries = _network(records, roles).queries
     rows = spark.read.parquet(str(records))
-    compiled = compile_stream(queries[0].stream, queries, rows, Admission())
+    compiled = compile_stream(queries[0].stream, queries, StreamSource(rows), Admission())
     assert compiled.row_by_row is None
     standing = compiled.line.rows.selectExpr("sum(__taken_rows) AS taken", "count_if(__taken_rows IS NULL) AS left")
     counts = standing.collect()[0]
@@ -242,7 +242,7 @@ def test_broken_records_of_files_say_where_they_are(spark: SparkSession, records
     source = folder(records, "parquet", schema="value binary, offset bigint, arrived timestamp")
     events = stream("events", source, time="arrived", parse=parse_json("value", SCHEMA))
     query = events.window("5 seconds").agg(n="count(*)").query("q")
-    compiled = compile_stream(events.stream, [query], folder_frame(spark, events.stream), Admission())
+    compiled = compile_stream(events.stream, [query], StreamSource(folder_frame(spark, events.stream)), Admission())
     assert compiled.row_by_row is None
     broken = compiled.line.rows.where("__unreadable IS NOT NULL AND __sums IS NULL")
     places = broken.selectExpr("__file_path", "__file_row").collect()

@@ -51,7 +51,7 @@ def test_rows_offered_are_told_by_stream(spark: SparkSession, tmp_path: Path) ->
     rows.append(carrier_frame(spark).select(F.lit(EPOCH).alias("event_time"), F.lit(0).alias("class_id")))
     # A stream of so many rows a second offers its first ones once a whole second is over, however many micro-batches
     # that takes.
-    places = source_places(_together(rows), frames)
+    places = source_places(_together(rows), {name: [frame] for name, frame in frames.items()})
     progress = _progress(rows, tmp_path / "checkpoint", lambda found: found["batchId"] >= 4 and _ticks(found) > 0)
     reports = [report_of(found, [known.stream for known in streams], places) for found in progress]
     assert [report.micro_batch_id for report in reports] == list(range(len(reports)))

@@ -15,7 +15,7 @@ from streamshed.network.model.query import Query
 from streamshed.network.terms.parsing import parse_json
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.source.source_frame import folder_frame
-from streamshed.spark.windows.compiled_stream import compile_stream
+from streamshed.spark.windows.compiled_stream import StreamSource, compile_stream
 from tests.spark.event_times import instants
 from tests.spark.trunks.inputs import Input
 from tests.spark.trunks.outcome import Outcome
@@ -93,7 +93,7 @@ def why_row_by_row(outcome: Outcome, spark: SparkSession, name: str, more: Seque
     """
     stream = next(one for one in outcome.network.streams if one.name == name)
     queries = [*(query for query in outcome.network.queries if query.stream == stream), *more]
-    return compile_stream(stream, queries, folder_frame(spark, stream), Admission()).row_by_row
+    return compile_stream(stream, queries, StreamSource(folder_frame(spark, stream)), Admission()).row_by_row
 
 
 def test_these_records_go_by_columns(outcome: Outcome, spark: SparkSession) -> None:

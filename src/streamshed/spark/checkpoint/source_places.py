@@ -56,16 +56,19 @@ class SourcePlaces:
         return dict(zip(self.lines, lines, strict=True))
 
 
-def source_places(answers: DataFrame, frames: Mapping[str, DataFrame]) -> SourcePlaces:
+def source_places(answers: DataFrame, frames: Mapping[str, Sequence[DataFrame]]) -> SourcePlaces:
     """Find the sources of a query that is about to be started.
 
     Spark numbers sources as it comes upon them in the plan, and takes relations of equal columns for the same source.
 
     Args:
         answers: What is to be written.
-        frames: The sources of streams, by name, of which it was made.
+        frames: By stream, the sources of which it may have been made.
     """
-    columns = {name: {id_ for relation in _relations(frames[name]) for id_ in relation} for name in sorted(frames)}
+    columns = {
+        name: {id_ for frame in frames[name] for relation in _relations(frame) for id_ in relation}
+        for name in sorted(frames)
+    }
     relations = list(_relations(answers))
     sources = list(dict.fromkeys(relations))
     streams = tuple(

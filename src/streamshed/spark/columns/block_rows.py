@@ -1,8 +1,9 @@
 """Rows that a task reads itself: Spark tells it which, by one row of each block of a file.
 
-Spark's source finds the files, splits them, counts their rows and hands on those whose number is a multiple of
-`BLOCK_ROWS`. Each stands for the block that it begins, so every row of a file is in the block of exactly one task,
-wherever splits end. Of the columns of a file Spark reads none.
+Of Parquet files Spark's source finds, splits and counts the rows, and hands on those whose number is a multiple of
+`BLOCK_ROWS`. Of text files it finds the files, and each is cut by `BLOCK_BYTES`. Each row stands for the block that it
+begins, so every row of a file is in the block of exactly one task, wherever splits end. Of what is in a file Spark
+reads nothing.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from streamshed.columnar.file_rows import FileRows, RowRun
+from streamshed.columnar.file_rows import FileRows
+from streamshed.columnar.row_file import AnyRun, RowFile, RowPart, part_of_rows
 from streamshed.columnar.spark_hash import hash_of_row
+from streamshed.columnar.text_rows import TextRows
 from streamshed.columnar.texts.dictionaries import plain
 from streamshed.joins.model.arrays import Ints
 from streamshed.spark.columns.row_admission import Admitted, RowPlaces, RowPlan, Words, admitted
@@ -31,7 +34,9 @@ from streamshed.spark.common.internal_names import (
 )
 
 BLOCK_ROWS = 1 << 16
-"""A power of two: so many rows of a file are a block."""
+"""A power of two: so many rows of a Parquet file are a block."""
+BLOCK_BYTES = 1 << 22
+"""So many bytes of a text file are a block: the lines that begin in them."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +45,8 @@ class Stretch:
 
     Attributes:
         path: Of the file, a URI as Spark writes it.
-        start: The number of the first row.
-        stop: The number behind the last row; the file may end before.
+        start: The number of the first row, or of the first byte.
+        stop: The number behind the last one; the file may end before.
         constants: The columns whose value is in the name of a folder, with it.
     """
 
@@ -51,12 +56,14 @@ class Stretch:
     constants: Mapping[str, pa.Scalar]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BlockRows:
     """Reads the rows of blocks, and takes them by columns.
 
     Attributes:
         taking: Takes them.
+        is_text: Whether the rows are lines of text files; if not, those of Parquet files.
+        block: How long a block is, in bytes or rows.
         schema: Of the rows, as `taking` expects them.
         types: Of the columns that the source delivers, by name.
         instant_columns: Those of them that tell when a row is.
@@ -67,24 +74,29 @@ class BlockRows:
     """
 
     taking: Taking
+    is_text: bool = False
+    block: int = BLOCK_ROWS
     schema: pa.Schema
     types: Mapping[str, pa.DataType]
-    instant_columns: tuple[str, ...]
-    cohort_columns: tuple[str, ...]
-    identity: tuple[str, ...]
+    instant_columns: tuple[str, ...] = ()
+    cohort_columns: tuple[str, ...] = ()
+    identity: tuple[str, ...] = ()
     salt: str
-    whole_words: tuple[int, ...]
+    whole_words: tuple[int, ...] = ()
 
     def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield what Spark has to go on with; see `Taking.rows`.
+        """Yield what Spark has to go on with; see `Taking.rows`. Of text files nobody else has counted the rows.
 
         Args:
             record_batches: The first rows of blocks: `FILE_PATH`, `FILE_ROW`, `PARTITION_VALUES`, and what all rows
                 are told in the micro-batch.
         """
-        yield from self.taking.rows(self._admitted(record_batches))
+        counts: list[int] = []
+        yield from self.taking.rows(self._admitted(record_batches, counts))
+        if self.is_text and counts:
+            yield self.taking.read_rows(sum(counts))
 
-    def _admitted(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _admitted(self, record_batches: Iterable[pa.RecordBatch], counts: list[int]) -> Iterator[pa.RecordBatch]:
         plan: RowPlan | None = None
         for firsts in record_batches:
             if not firsts.num_rows:
@@ -94,33 +106,41 @@ class BlockRows:
                     name: firsts.column(name)[0].as_py() for name in firsts.schema.names if name != PARTITION_VALUES
                 }
                 plan = RowPlan.of(plan_values, self.whole_words)
-            for stretch in stretches(firsts):
-                types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
-                file = FileRows.of(local_path(stretch.path), types)
-                for run in file.runs(stretch.start, stretch.stop):
-                    yield from self._of_run(file, run, stretch, plan)
+            for stretch in stretches(firsts, self.block):
+                yield from self._of_stretch(stretch, plan, counts)
 
-    def _of_run(self, file: FileRows, run: RowRun, stretch: Stretch, plan: RowPlan) -> Iterator[pa.RecordBatch]:
+    def _of_stretch(self, stretch: Stretch, plan: RowPlan, counts: list[int]) -> Iterator[pa.RecordBatch]:
+        types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
+        path = local_path(stretch.path)
+        file: RowFile[Any] = TextRows.of(path, types) if self.is_text else FileRows.of(path, types)
+        for run in file.runs(stretch.start, stretch.stop):
+            counts.append(len(run.numbers))
+            yield from self._of_run(file, run, stretch, plan)
+
+    def _of_run(self, file: RowFile[AnyRun], run: AnyRun, stretch: Stretch, plan: RowPlan) -> Iterator[pa.RecordBatch]:
         """The rows of a run that are admitted. Where none is, the columns that do not decide it are not read."""
+        numbers = run.numbers
         deciding = _columns(file, run, self._deciding(plan), stretch)
-        decided = self._decided(deciding, run, stretch, plan)
+        decided = self._decided(deciding, numbers, stretch, plan)
         if decided.rows is not None and not len(decided.rows):
             return
-        for part in file.parts(run, [name for name in self.types if name not in {*deciding, *stretch.constants}]):
-            begin = part.start - run.start
-            there = {**part.columns, **{name: column.slice(begin, part.rows) for name, column in deciding.items()}}
-            chosen = decided.within(begin, begin + part.rows)
-            numbers = np.arange(part.start, part.start + part.rows)
-            if chosen.rows is not None:
-                taken = pa.array(chosen.rows)
-                there = {name: plain(column.take(taken)) for name, column in there.items()}
-                numbers = numbers[chosen.rows]
+        others = [name for name in self.types if name not in {*deciding, *stretch.constants}]
+        for part in file.parts(run, others, decided.rows):
+            chosen = decided.within(part.start, part.stop)
+            of_part = RowPart(
+                part.start,
+                part.stop,
+                {name: column.slice(part.start, part.stop - part.start) for name, column in deciding.items()},
+            )
+            of_rows = numbers[part.start : part.stop]
+            of_rows = of_rows if chosen.rows is None else of_rows[chosen.rows]
             columns = {
-                **there,
-                **{name: pa.repeat(value, len(numbers)) for name, value in stretch.constants.items()},
-                FILE_PATH: pa.repeat(stretch.path, len(numbers)),
-                FILE_ROW: pa.array(numbers),
-                **self._plan_columns(plan, chosen.words, len(numbers)),
+                **part.columns,
+                **part_of_rows(of_part, decided.rows).columns,
+                **{name: pa.repeat(value, len(of_rows)) for name, value in stretch.constants.items()},
+                FILE_PATH: pa.repeat(stretch.path, len(of_rows)),
+                FILE_ROW: pa.array(of_rows),
+                **self._plan_columns(plan, chosen.words, len(of_rows)),
             }
             yield pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], self.schema.names)
 
@@ -129,10 +149,9 @@ class BlockRows:
         placed = (*self.instant_columns, *self.cohort_columns) if plan.retention is not None else ()
         return tuple(dict.fromkeys([*drawn, *placed]))
 
-    def _decided(self, deciding: Mapping[str, pa.Array], run: RowRun, stretch: Stretch, plan: RowPlan) -> Admitted:
-        rows = run.stop - run.start
-        hashes = self._hashes(deciding, run, stretch) if plan.is_drawn else None
-        return admitted(plan, hashes, None if plan.retention is None else self._places(deciding, rows))
+    def _decided(self, deciding: Mapping[str, pa.Array], numbers: Ints, stretch: Stretch, plan: RowPlan) -> Admitted:
+        hashes = self._hashes(deciding, numbers, stretch) if plan.is_drawn else None
+        return admitted(plan, hashes, None if plan.retention is None else self._places(deciding, len(numbers)))
 
     def _places(self, deciding: Mapping[str, pa.Array], rows: int) -> RowPlaces:
         kernel = self.taking.kernel
@@ -144,12 +163,11 @@ class BlockRows:
             are_known = are_known & are_sure
         return RowPlaces(instants, are_known, tuple(cohorts))
 
-    def _hashes(self, deciding: Mapping[str, pa.Array], run: RowRun, stretch: Stretch) -> Ints:
+    def _hashes(self, deciding: Mapping[str, pa.Array], numbers: Ints, stretch: Stretch) -> Ints:
         """Of what identifies rows, as `row_hash` says it."""
         identity = [deciding[name] for name in self.identity]
-        if not identity:
-            identity = [pa.scalar(stretch.path), pa.array(np.arange(run.start, run.stop))]
-        return hash_of_row([pa.scalar(self.salt), *identity], run.stop - run.start)
+        identity = identity or [pa.scalar(stretch.path), pa.array(numbers)]
+        return hash_of_row([pa.scalar(self.salt), *identity], len(numbers))
 
     def _plan_columns(self, plan: RowPlan, words: Words | None, rows: int) -> dict[str, pa.Array]:
         """What rows are told, and what they pass."""
@@ -167,28 +185,29 @@ class BlockRows:
         return columns | {PASSES: pa.StructArray.from_arrays(arrays, fields=list(kind))}
 
 
-def stretches(firsts: pa.RecordBatch) -> Iterator[Stretch]:
+def stretches(firsts: pa.RecordBatch, block: int) -> Iterator[Stretch]:
     """Yield the blocks that rows begin, neighboring ones together.
 
     Args:
         firsts: `FILE_PATH`, `FILE_ROW`, and `PARTITION_VALUES`: per column a struct of `is_told` and `value`.
+        block: How long a block is.
 
     Example:
         >>> rows = [{FILE_PATH: "file:///a", FILE_ROW: 0}, {FILE_PATH: "file:///a", FILE_ROW: 65_536}]
         >>> told = pa.array([{"day": {"is_told": True, "value": 3}}] * 2)
         >>> firsts = pa.RecordBatch.from_pylist(rows).append_column(PARTITION_VALUES, told)
-        >>> list(stretches(firsts))
+        >>> list(stretches(firsts, 65_536))
         [Stretch(path='file:///a', start=0, stop=131072, constants={'day': <pyarrow.Int64Scalar: 3>})]
     """
     waiting: Stretch | None = None
     paths, numbers = firsts.column(FILE_PATH).to_pylist(), firsts.column(FILE_ROW).to_pylist()
     for index, (path, number) in enumerate(zip(paths, numbers, strict=True)):
         if waiting is not None and (waiting.path, waiting.stop) == (path, number):
-            waiting = Stretch(path, waiting.start, number + BLOCK_ROWS, waiting.constants)
+            waiting = Stretch(path, waiting.start, number + block, waiting.constants)
             continue
         if waiting is not None:
             yield waiting
-        waiting = Stretch(path, number, number + BLOCK_ROWS, _constants(firsts.column(PARTITION_VALUES), index))
+        waiting = Stretch(path, number, number + block, _constants(firsts.column(PARTITION_VALUES), index))
     if waiting is not None:
         yield waiting
 
@@ -207,12 +226,12 @@ def local_path(uri: str) -> str:
     return urllib.parse.unquote(uri.removeprefix("file://"))
 
 
-def _columns(file: FileRows, run: RowRun, names: Sequence[str], stretch: Stretch) -> dict[str, pa.Array]:
+def _columns(file: RowFile[AnyRun], run: AnyRun, names: Sequence[str], stretch: Stretch) -> dict[str, pa.Array]:
     """Some columns of a run, whole."""
     read = [name for name in names if name not in stretch.constants]
     parts = list(file.parts(run, read)) if read else []
     columns = {name: _joined([part.columns[name] for part in parts]) for name in read}
-    constants = {name: pa.repeat(stretch.constants[name], run.stop - run.start) for name in names if name not in read}
+    constants = {name: pa.repeat(stretch.constants[name], len(run.numbers)) for name in names if name not in read}
     return columns | constants
 
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from streamshed.columnar.row_file import rows_within
 from streamshed.columnar.spark_hash import xxhash64
 from streamshed.joins.model.arrays import Booleans, Floats, Ints
 from streamshed.network.terms.cohorts import COHORTS
@@ -148,7 +149,8 @@ class Admitted:
         if self.rows is None:
             return type(self)(None, None if self.words is None else self.words[start:stop])
         first, last = np.searchsorted(self.rows, [start, stop])
-        return type(self)(self.rows[first:last] - start, None if self.words is None else self.words[first:last])
+        rows = rows_within(self.rows, start, stop)
+        return type(self)(rows, None if self.words is None else self.words[first:last])
 
 
 def admitted(plan: RowPlan, hashes: Ints | None, places: RowPlaces | None) -> Admitted:

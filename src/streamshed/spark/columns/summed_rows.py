@@ -6,6 +6,7 @@ Rests on Spark's internals: tests/spark/contracts/test_arrow_schemas.py.
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from streamshed.columnar.column_work import ColumnWork, column_work, line_types
 from streamshed.columnar.expressions.compiled import compiled
 from streamshed.columnar.expressions.dialect import ASSUMED_SETTINGS, Dialect
 from streamshed.columnar.file_way import check_files
+from streamshed.columnar.text_rows import PACKED
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.identity import IdentityKind
@@ -28,17 +30,20 @@ from streamshed.sharing.instructions import Match
 from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, admitting_names, is_parsed
-from streamshed.spark.columns.block_rows import BLOCK_ROWS, BlockRows
+from streamshed.spark.columns.block_rows import BLOCK_BYTES, BLOCK_ROWS, BlockRows
 from streamshed.spark.columns.taking import SUMS_STRUCT, LookupFiles, Taking
 from streamshed.spark.common.far_ahead import most_ahead
 from streamshed.spark.common.in_arrow import in_arrow
 from streamshed.spark.common.internal_names import (
+    BYTES,
     FILE_PATH,
     FILE_ROW,
     FOLDERS,
     NOW,
     PARTITION_VALUES,
     PASSES,
+    RAW_TEXT,
+    READ_ROWS,
     SAMPLING_CODES,
     SUMS,
     TAKEN_ROWS,
@@ -65,6 +70,7 @@ class ColumnWay:
         word_count: How many words tell what a row passes, see `Gates.passes`.
         reads_files: Whether tasks read the rows themselves, see `block_rows`; if not, Spark sends them.
         admission: How rows are admitted.
+        files: The text files whose lines the rows are, where tasks read those.
     """
 
     stream: Stream
@@ -73,9 +79,12 @@ class ColumnWay:
     word_count: int
     reads_files: bool
     admission: Admission
+    files: DataFrame | None = None
 
     def rows(self, source: DataFrame, admitted: DataFrame) -> DataFrame:
         """Return the rows that are left, and those that stand for many: these have `SUMS`, `TAKEN_TIME`, `TAKEN_ROWS`.
+
+        Of text files that tasks read, there is also a row of each task that has `READ_ROWS`.
 
         Args:
             source: The rows.
@@ -96,6 +105,7 @@ class ColumnWay:
                 T.StructField(SUMS, SUMS_TYPE),
                 T.StructField(TAKEN_TIME, T.LongType()),
                 T.StructField(TAKEN_ROWS, T.LongType()),
+                *([] if self.files is None else [T.StructField(READ_ROWS, T.LongType())]),
             ]
         )
         taking = Taking(
@@ -105,7 +115,8 @@ class ColumnWay:
             furthest_ahead=most_ahead(self.stream),
         )
         if self.reads_files:
-            taken = in_arrow(self._blocks(source), self._block_rows(taking, given.schema).rows, schema)
+            blocks = self._blocks(source) if self.files is None else self._text_blocks(self.files)
+            taken = in_arrow(blocks, self._block_rows(taking, given.schema).rows, schema)
         else:
             taken = in_arrow(given, taking.rows, schema)
         missing = [field for field in admitted.schema.fields if field.name not in schema.names]
@@ -120,25 +131,54 @@ class ColumnWay:
         """The first row of each block of rows, with what `BlockRows` asks for."""
         begins = source.where(F.col(FILE_ROW).bitwiseAND(F.lit(BLOCK_ROWS - 1)) == 0)
         begins = begins.withColumn(FILE_PATH, file_path(begins))
-        folder, plan = self.stream.source, self.admission.plan or self.admission.clock
-        if not isinstance(folder, FolderSource):
-            raise TypeError(f"{folder} has no files")
-        values = partition_values(folder)
-        structs = {
+        constants = {
             name: F.struct(partition.is_told.alias("is_told"), partition.value.alias("value"))
-            for name, partition in values.items()
+            for name, partition in partition_values(self._folder).items()
         }
-        names = admitting_names(self.admission)
-        begins = with_folders(begins, folder)
+        return self._told(begins, constants)
+
+    def _text_blocks(self, files: DataFrame) -> DataFrame:
+        """The first byte of each block of text files, likewise; a packed file is one block."""
+        is_packed = F.lower(FILE_PATH).rlike(f"({'|'.join(map(re.escape, PACKED))})$")
+        first = F.lit(0).cast("bigint")
+        firsts = F.when(is_packed, F.array(first)).otherwise(F.sequence(first, F.col(BYTES) - 1, F.lit(BLOCK_BYTES)))
+        begins = files.where(F.col(BYTES) > 0).select(FILE_PATH, F.explode(firsts).alias(FILE_ROW))
+        tasks = files.sparkSession.sparkContext.defaultParallelism
+        folders = F.struct(F.lit(True).alias("is_told"), self._sent(FOLDERS).alias("value"))
+        return self._told(begins.repartition(tasks), {FOLDERS: folders})
+
+    def _told(self, begins: DataFrame, constants: Mapping[str, Column]) -> DataFrame:
+        """First rows of blocks, with what all rows are told, and what the folders of their file say."""
+        plan, names = self.admission.plan or self.admission.clock, admitting_names(self.admission)
+        begins = with_folders(begins, self._folder)
         begins = begins if plan is None else with_plan(begins, plan, names)
-        of_folders = F.struct(*[struct.alias(name) for name, struct in structs.items()]).alias(PARTITION_VALUES)
-        return begins.select(FILE_PATH, FILE_ROW, of_folders, *names)
+        of_folders = F.struct(*[constant.alias(name) for name, constant in constants.items()])
+        return begins.select(FILE_PATH, FILE_ROW, of_folders.alias(PARTITION_VALUES), *names)
+
+    @property
+    def _folder(self) -> FolderSource:
+        source = self.stream.source
+        if not isinstance(source, FolderSource):
+            raise TypeError(f"{source} has no files")
+        return source
 
     def _block_rows(self, taking: Taking, given: T.StructType) -> BlockRows:
         schema = to_arrow_schema(given, timezone="UTC")
+        salt, whole_words = self.stream.name, self.admission.whole_words
+        if self.files is not None:
+            types = {RAW_TEXT: pa.string()}
+            return BlockRows(
+                taking=taking,
+                is_text=True,
+                block=BLOCK_BYTES,
+                schema=schema,
+                types=types,
+                salt=salt,
+                whole_words=whole_words,
+            )
         delivered = {column.name.lower() for column in self.stream.schema}
         types = {field.name: field.type for field in schema if field.name.lower() in delivered}
-        instant_columns = self.stream.attribute.expression.columns if self.admission.whole_words else ()
+        instant_columns = self.stream.attribute.expression.columns if whole_words else ()
         cohort_columns = frozenset[str]().union(*(keys.columns for keys in taking.kernel.cohort_keys))
         return BlockRows(
             taking=taking,
@@ -147,8 +187,8 @@ class ColumnWay:
             instant_columns=_as_named(instant_columns, types),
             cohort_columns=_as_named(sorted(cohort_columns), types),
             identity=_as_named(self.stream.identity.columns if self.admission.samples else (), types),
-            salt=self.stream.name,
-            whole_words=self.admission.whole_words,
+            salt=salt,
+            whole_words=whole_words,
         )
 
     def _sent(self, name: str) -> Column:
@@ -185,7 +225,13 @@ def _as_named(columns: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
     return tuple(here[name.lower()] for name in columns)
 
 
-def column_way(source: DataFrame, work: StreamWork, types: Mapping[str, T.DataType], admission: Admission) -> ColumnWay:
+def column_way(
+    source: DataFrame,
+    work: StreamWork,
+    types: Mapping[str, T.DataType],
+    admission: Admission,
+    files: DataFrame | None = None,
+) -> ColumnWay:
     """Lay out how the rows of a stream are taken by columns.
 
     Args:
@@ -193,6 +239,7 @@ def column_way(source: DataFrame, work: StreamWork, types: Mapping[str, T.DataTy
         work: What is done with them.
         types: What Spark makes of keys and values, by SQL text.
         admission: How rows are admitted.
+        files: The files that the rows are lines of, if tasks may read them.
 
     Raises:
         Untranslatable: They go through Spark one by one: why.
@@ -212,8 +259,18 @@ def column_way(source: DataFrame, work: StreamWork, types: Mapping[str, T.DataTy
     columns.texts()
     _check_types(columns, types)
     lookups = {match.matched: _lookup_files(spark, match) for match in matches}
-    reads_files = _reads_files(source, work, samples=samples, drops=drops)
-    return ColumnWay(stream, columns, lookups, len(whole_words(work)), reads_files, admission)
+    files = files if _reads_as_said(spark) else None
+    reads_files = files is not None or _reads_files(source, work, samples=samples, drops=drops)
+    return ColumnWay(stream, columns, lookups, len(whole_words(work)), reads_files, admission, files)
+
+
+def _reads_as_said(spark: SparkSession) -> bool:
+    """Whether files are read as Spark reads them with its usual settings."""
+    try:
+        _check_settings(spark, _AS_FILES_SAY)
+    except Untranslatable:
+        return False
+    return True
 
 
 _AS_FILES_SAY: Mapping[str, str] = {

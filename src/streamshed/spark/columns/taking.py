@@ -24,6 +24,7 @@ from streamshed.spark.common.internal_names import (
     FOLDERS,
     NOW,
     PASSES,
+    READ_ROWS,
     SAMPLING_CODES,
     SUMS,
     TAKEN_ROWS,
@@ -87,6 +88,16 @@ class Taking:
         task = _Task(self, *_unpacked(self.work))
         for chunk in _chunks(record_batches):
             yield from task.taken(chunk)
+
+    def read_rows(self, count: int) -> pa.RecordBatch:
+        """Return a row that tells how many rows were read, taken or not, and stands for none of them."""
+        nobody = pa.StructArray.from_arrays(
+            [pa.array([0] if field.name in {"mask", "rows"} else [None], field.type) for field in SUMS_STRUCT],
+            fields=list(SUMS_STRUCT),
+        )
+        columns = {SUMS: nobody, READ_ROWS: pa.array([count], pa.int64())}
+        arrays = [columns.get(field.name, pa.nulls(1, field.type)) for field in self.schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 @lru_cache(maxsize=32)

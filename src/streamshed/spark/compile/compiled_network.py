@@ -36,7 +36,7 @@ from streamshed.spark.operators.slot_types import DISPERSIONS
 from streamshed.spark.plan.known_drops import NOTHING_KNOWN, KnownDrops
 from streamshed.spark.source.domain_rows import DomainRows
 from streamshed.spark.windows.bounded_count_partials import bounded_count_partials
-from streamshed.spark.windows.compiled_stream import CompiledStream, compile_stream
+from streamshed.spark.windows.compiled_stream import CompiledStream, StreamSource, compile_stream
 from streamshed.spark.windows.finished_answers import Listener
 from streamshed.spark.windows.manifest import Routed
 from streamshed.spark.windows.nested_levels import CompiledLevel, Types, compile_levels
@@ -188,7 +188,8 @@ def compile_network(
     stream_admissions = admissions or [Admission()] * len(sources.frames)
 
     def compiled(stream: Stream, source: DataFrame, admission: Admission) -> CompiledStream:
-        return compile_stream(stream, queries, source, admission, costs, sources.summed.get(stream.name, frozenset()))
+        rows = StreamSource(source, sources.files.get(stream.name), sources.summed.get(stream.name, frozenset()))
+        return compile_stream(stream, queries, rows, admission, costs)
 
     admitted = list(zip(domain.streams, stream_admissions, strict=True))
     streams = [

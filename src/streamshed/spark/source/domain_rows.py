@@ -18,8 +18,10 @@ class DomainRows:
         again: By joined stream over answers of windows, a second copy of its results, for set-valued queries. One
             DataFrame used twice would not do: Spark shuffles the rows of a side once for both uses, does not find the
             watermark below the shuffle that it reuses, and evicts nothing.
+        files: By stream, the files that its rows are lines of, for tasks that read them, see `files_read_by_tasks`.
     """
 
     frames: Sequence[DataFrame]
     summed: Mapping[str, frozenset[int]]
     again: Mapping[str, DataFrame] = field(default_factory=dict)
+    files: Mapping[str, DataFrame] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streamshed.errors import SourceMismatchError
 from streamshed.network.model.stream import Stream
 from streamshed.spark.checkpoint.source_places import SourcePlaces
-from streamshed.spark.common.internal_names import TAKEN_ROWS
+from streamshed.spark.common.internal_names import READ_ROWS, TAKEN_ROWS
 from streamshed.spark.common.set_apart import UNREADABLE_CLASS
 from streamshed.spark.source.backlog import rows_left
 
@@ -84,17 +84,23 @@ def observed(rows: DataFrame, stream_index: int) -> DataFrame:
     the throughput.
 
     An unreadable row has no event time: its place in time is made up. Rows that were taken by columns are counted by
-    those that stand for them.
+    those that stand for them, and lines of text files that tasks have read by those that tell their number.
     """
     rows_here = F.coalesce(F.col(TAKEN_ROWS), F.lit(1)) if TAKEN_ROWS in rows.columns else F.lit(1)
     first_class = F.col("class_id") if "class_id" in rows.columns else F.get("entries", F.lit(0))["class_id"]
-    is_unreadable = F.coalesce(first_class == UNREADABLE_CLASS, F.lit(False))
-    event_time = F.when(~is_unreadable, F.unix_micros("event_time"))
+    has_time = ~F.coalesce(first_class == UNREADABLE_CLASS, F.lit(False))
+    read = []
+    if READ_ROWS in rows.columns:
+        is_row = F.col(READ_ROWS).isNull()
+        rows_here, has_time = F.when(is_row, rows_here), has_time & is_row
+        read = [F.sum(F.coalesce(READ_ROWS, F.lit(0))).alias("read_rows")]
+    event_time = F.when(has_time, F.unix_micros("event_time"))
     return rows.observe(
         _metric(stream_index),
         F.sum(rows_here.cast("bigint")).alias("rows"),
         F.min(event_time).alias("earliest_event"),
         F.max(event_time).alias("latest_event"),
+        *read,
     )
 
 
@@ -138,8 +144,10 @@ def report_of(
         rows = int(source["numInputRows"]) // max(1, sum(readings.get(name, 1) for name in names))
         waiting = rows_left(source)
         for name in names:
-            offered[name] += rows
-            read[name] += int(source["numInputRows"])
+            # Of text files that tasks read themselves, Spark counts the files.
+            counted = seen[name].get("read_rows", 0) if "read_rows" in seen[name] else None
+            offered[name] += rows if counted is None else int(counted or 0)
+            read[name] += int(source["numInputRows"] if counted is None else counted or 0)
             if waiting is not None:
                 left[name] = left.get(name, 0) + waiting
     alone = streams[0].name if len(streams) == 1 and not metrics and any(offered.values()) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from typing import assert_never
 
 from pyspark.errors import AnalysisException
@@ -10,9 +11,11 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
+from streamshed.columnar.file_way import OF_LISTING, are_lines_of_files
 from streamshed.control.rows_to_read import FIRST_ROWS
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError, near_miss
 from streamshed.network.model.join_source import JoinSource
+from streamshed.network.model.network import TimeDomain
 from streamshed.network.model.source_folder import require_folder
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.delta_source import DeltaSource
@@ -21,7 +24,7 @@ from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.network.source.sources import DataFrameSource, FileFormat, FolderSource, RateSource
 from streamshed.network.words.columns import format_schema
 from streamshed.spark.common.connector import AVRO, KAFKA
-from streamshed.spark.common.internal_names import CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
+from streamshed.spark.common.internal_names import BYTES, CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
 from streamshed.spark.relations.table_rows import table_rows
 from streamshed.spark.source.file_identity import NUMBERED, found_in_files, numbered
 
@@ -57,6 +60,44 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
             raise _no_source(stream)
         case _:
             assert_never(stream.source)
+
+
+def files_read_by_tasks(
+    reader: DataFrameReader | DataStreamReader, domain: TimeDomain, names: Container[str]
+) -> dict[str, DataFrame]:
+    """Return, by stream whose rows are lines of files, these files: tasks may read them in the place of Spark.
+
+    Sides of joins read the rows of a stream once more, and all who read it read it alike: of a time domain with joins,
+    Spark reads the files.
+
+    Args:
+        reader: Reads folders.
+        domain: The time domain.
+        names: The streams whose folders are read.
+    """
+    if domain.joined:
+        return {}
+    return {
+        stream.name: _files_of_lines(reader, stream)
+        for stream in domain.sources
+        if stream.name in names and are_lines_of_files(stream)
+    }
+
+
+def _files_of_lines(reader: DataFrameReader | DataStreamReader, stream: Stream) -> DataFrame:
+    """The text files of a folder: of each `FILE_PATH` and `BYTES`, and nothing of what is in it."""
+    source = stream.source
+    if not isinstance(source, FolderSource):
+        raise TypeError(f"{source} has no files")
+    reader = reader.options(**{name: value for name, value in source.options if name.lower() in OF_LISTING})
+    if isinstance(reader, DataStreamReader) and source.max_files_per_micro_batch is not None:
+        reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
+    files = reader.format("binaryFile").schema(_FILE_SCHEMA).load(_location(source.path))
+    return files.select(F.input_file_name().alias(FILE_PATH), F.col("length").alias(BYTES))
+
+
+_FILE_SCHEMA = "path string, modificationTime timestamp, length bigint, content binary"
+"""What Spark tells of a file as a whole; of columns that nobody asks for it reads nothing."""
 
 
 def _no_source(stream: Stream) -> InvalidNetworkError:

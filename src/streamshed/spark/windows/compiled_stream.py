@@ -64,13 +64,27 @@ class CompiledStream:
         return stream_rows(self.line, self.work, self.values, layout, self.summed)
 
 
+@dataclass(frozen=True)
+class StreamSource:
+    """What the rows of a stream are read by.
+
+    Attributes:
+        rows: The rows.
+        files: The files that they are lines of, if tasks may read them; in the place of `rows` then.
+        summed: See `CompiledStream`.
+    """
+
+    rows: DataFrame
+    files: DataFrame | None = None
+    summed: frozenset[int] = frozenset()
+
+
 def compile_stream(
     stream: Stream,
     queries: Sequence[Query],
-    source: DataFrame,
+    source: StreamSource,
     admission: Admission,
     costs: Accumulator[CallCosts] | None = None,
-    summed: frozenset[int] = frozenset(),
 ) -> CompiledStream:
     """Lay the queries over a stream out on a DataFrame of its source.
 
@@ -80,7 +94,6 @@ def compile_stream(
         source: Its rows.
         admission: How they are admitted.
         costs: Collects what user functions cost; None: nothing does.
-        summed: See `CompiledStream`.
 
     Raises:
         InvalidNetworkError: Listing aggregates of types that they do not take, and keys that cannot be grouped by.
@@ -89,13 +102,13 @@ def compile_stream(
     """
     work = stream_work(stream, queries)
     stream_admission = _admission(admission, work)
-    line = _line(sampled_rows(source, stream, stream_admission), work, stream_admission.plan, costs)
+    line = _line(sampled_rows(source.rows, stream, stream_admission), work, stream_admission.plan, costs)
     slots = (*work.slots, *work.count_slots)
     types = slot_types(line, work.program, slots)
     row_by_row = None
     try:
-        way = column_way(source, work, types, stream_admission)
-        by_columns = sampled_rows(source, stream, stream_admission, way.rows)
+        way = column_way(source.rows, work, types, stream_admission, source.files)
+        by_columns = sampled_rows(source.rows, stream, stream_admission, way.rows)
         line = _line(by_columns, work, stream_admission.plan, costs)
     except Untranslatable as reason:
         row_by_row = str(reason)
@@ -105,7 +118,7 @@ def compile_stream(
     )
     count_outputs = tuple(slot_output(slot, types) for slot in work.count_slots)
     values = ValueTypes(types, presence_only(slots))
-    return CompiledStream(work, line, values, outputs, stream_admission.plan, count_outputs, summed, row_by_row)
+    return CompiledStream(work, line, values, outputs, stream_admission.plan, count_outputs, source.summed, row_by_row)
 
 
 def _line(

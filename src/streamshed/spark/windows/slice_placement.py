@@ -13,7 +13,7 @@ from streamshed.sharing.gating import Gating
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.sharing.slice_grid import SliceGrid
 from streamshed.spark.admit.passing import class_codes, stream_codes
-from streamshed.spark.common.internal_names import TAKEN_ROWS
+from streamshed.spark.common.internal_names import READ_ROWS, TAKEN_ROWS
 from streamshed.spark.common.set_apart import CARRIER_CLASS
 
 HEAD = ("event_time", "open", "sampling_codes")
@@ -91,7 +91,7 @@ def _exploded(all_rows: DataFrame) -> DataFrame:
     The outer form of explode, as there is always an entry: of the inner one Spark infers a filter on the array, which
     it pushes to the source, where it computes all entries once more.
     """
-    rows = all_rows.drop(TAKEN_ROWS)
+    rows = all_rows.drop(TAKEN_ROWS, READ_ROWS)
     if "entries" not in rows.columns:
         return rows.where((F.col("mask") != 0) == F.col("event_time").isNotNull())
     exploded = rows.select(*HEAD, F.explode_outer("entries").alias("entry"))

@@ -22,6 +22,7 @@ from streamshed.spark.common.group_keys import key_columns
 from streamshed.spark.common.internal_names import (
     IS_SUMMED,
     OPENED,
+    READ_ROWS,
     SAMPLING_CODES,
     SUMS,
     TAKEN_ROWS,
@@ -114,7 +115,7 @@ def _head(rows: DataFrame, *, fused: bool) -> list[Column]:
         F.timestamp_micros(instant).alias("event_time"),
         (opened if fused else unfused(opened)).alias("open"),
         F.col(SAMPLING_CODES).alias("sampling_codes"),
-        *[F.col(name) for name in (TAKEN_ROWS,) if name in rows.columns],
+        *[F.col(name) for name in (TAKEN_ROWS, READ_ROWS) if name in rows.columns],
     ]
 
 

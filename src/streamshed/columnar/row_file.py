@@ -1,0 +1,74 @@
+"""A file whose rows a task reads: run by run, and of a run the columns and rows that it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from streamshed.columnar.texts.dictionaries import plain
+from streamshed.joins.model.arrays import Ints
+
+
+class Run(Protocol):
+    """Neighboring rows of a file."""
+
+    @property
+    def numbers(self) -> Ints:
+        """The number of each row, in order: it identifies the row in its file."""
+
+
+AnyRun = TypeVar("AnyRun", bound=Run)
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """Some of the rows between two places of a run, in some of their columns.
+
+    Attributes:
+        start: The place of the first row.
+        stop: The place behind the last one.
+        columns: Those of the rows that were asked for, by the names of the stream. Texts of which the file has each but
+            once are numbers of entries.
+    """
+
+    start: int
+    stop: int
+    columns: Mapping[str, pa.Array]
+
+
+class RowFile(Protocol[AnyRun]):
+    """Reads rows of a file."""
+
+    def runs(self, start: int, stop: int) -> Iterator[AnyRun]:
+        """Yield the runs in which the rows lie whose numbers are from `start` on and before `stop`."""
+
+    def parts(self, run: AnyRun, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
+        """Yield columns of rows of a run, in order, in parts that follow one another; rows None: all."""
+
+
+def rows_within(rows: Ints, start: int, stop: int) -> Ints:
+    """Return those of some rows that are between two places, counted from the first place.
+
+    >>> rows_within(np.array([1, 4, 6, 9]), 4, 9).tolist()
+    [0, 2]
+    """
+    first, last = np.searchsorted(rows, [start, stop])
+    return rows[first:last] - start
+
+
+def part_of_rows(part: RowPart, rows: Ints | None) -> RowPart:
+    """Return a part that has all its rows with some of them.
+
+    Args:
+        part: The part.
+        rows: Which rows of its run, in order; None: all.
+    """
+    if rows is None:
+        return part
+    taken = pa.array(rows_within(rows, part.start, part.stop))
+    columns = {name: plain(column.take(taken)) for name, column in part.columns.items()}
+    return RowPart(part.start, part.stop, columns)

@@ -41,6 +41,7 @@ class DomainFrame:
         join_reports: Told what joins took and yielded.
         call_costs: Told what user functions cost.
         drops_windows: Whether any of its queries may drop windows.
+        is_read_by_tasks: Whether tasks read all its rows, so that nothing but sums of them comes to Spark.
     """
 
     answers: DataFrame
@@ -49,6 +50,7 @@ class DomainFrame:
     join_reports: Accumulator[JoinReports]
     call_costs: Accumulator[CallCosts]
     drops_windows: bool
+    is_read_by_tasks: bool
 
     @classmethod
     def of(
@@ -94,6 +96,7 @@ class DomainFrame:
             join_reports=reports,
             call_costs=costs,
             drops_windows=drops_windows,
+            is_read_by_tasks=all(stream.is_read_by_tasks for stream in compiled.streams),
         )
 
 

@@ -38,6 +38,7 @@ from streamshed.spark.joins.join_reports import JoinReports
 from streamshed.spark.loop.domain_needs import DomainNeeds
 from streamshed.spark.loop.finished import Finished
 from streamshed.spark.loop.history import History
+from streamshed.spark.loop.interpreting import Interpreting
 from streamshed.spark.loop.join_planner import JoinPlanner
 from streamshed.spark.loop.learned_files import JOINS_FILE, LearnedFiles, restored_loop, statistics_text
 from streamshed.spark.loop.measuring import effective_shares, usual_ranges
@@ -110,6 +111,7 @@ class DomainRun:
         self._tasks = spark.sparkContext.defaultParallelism
         self._input_cut = InputCut(spark)
         self._window_pieces: WindowPieces | None = None
+        self._interpreting = Interpreting(spark, is_wanted=frame.is_read_by_tasks)
         self.idle_since_seconds = math.inf
         """When its last micro-batch had ended, on a clock that never steps; infinite while it runs."""
         self.hindrance: Exception | None = None
@@ -266,7 +268,8 @@ class DomainRun:
         writer = answers.writeStream.outputMode("append").option("checkpointLocation", self._checkpoint.spark_path)
         name = free_name(f"streamshed {self.domain.clock}", [query.name for query in self._spark.streams.active])
         writer = writer.queryName(name).foreachBatch(self._writer)
-        self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
+        with self._interpreting.settings():
+            self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
         self._topics.begin(self._query, self.manifest.places)
         if self._scaling is not None:
             self._scaling.watch(StageWatch(self._spark, str(self._query.runId)), self._input_cut)
@@ -395,5 +398,6 @@ class DomainRun:
             lost_rows=self._topics.lost.rows,
         )
         self._topics.finished(report)
+        self._interpreting.finished(self.query, report.state_written_rows)
         self._recorder.record(report, outcome, plans, written)
         self._learned.write_if_due()

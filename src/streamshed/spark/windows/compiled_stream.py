@@ -48,6 +48,7 @@ class CompiledStream:
         count_outputs: What its queries answer whose windows hold so many rows.
         summed: Of a joined stream, the sharing classes of which results may be summed up already.
         row_by_row: Why its rows go through Spark one by one; None: they are taken by columns.
+        is_read_by_tasks: Whether tasks read its rows, so that nothing but sums of them comes to Spark.
     """
 
     work: StreamWork
@@ -58,6 +59,7 @@ class CompiledStream:
     count_outputs: tuple[Output, ...] = ()
     summed: frozenset[int] = frozenset()
     row_by_row: str | None = None
+    is_read_by_tasks: bool = False
 
     def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
@@ -105,11 +107,11 @@ def compile_stream(
     line = _line(sampled_rows(source.rows, stream, stream_admission), work, stream_admission.plan, costs)
     slots = (*work.slots, *work.count_slots)
     types = slot_types(line, work.program, slots)
-    row_by_row = None
+    row_by_row, is_read_by_tasks = None, False
     try:
         way = column_way(source.rows, work, types, stream_admission, source.files)
         by_columns = sampled_rows(source.rows, stream, stream_admission, way.rows)
-        line = _line(by_columns, work, stream_admission.plan, costs)
+        line, is_read_by_tasks = _line(by_columns, work, stream_admission.plan, costs), way.reads_files
     except Untranslatable as reason:
         row_by_row = str(reason)
     outputs = (
@@ -118,7 +120,17 @@ def compile_stream(
     )
     count_outputs = tuple(slot_output(slot, types) for slot in work.count_slots)
     values = ValueTypes(types, presence_only(slots))
-    return CompiledStream(work, line, values, outputs, stream_admission.plan, count_outputs, source.summed, row_by_row)
+    return CompiledStream(
+        work,
+        line,
+        values,
+        outputs,
+        stream_admission.plan,
+        count_outputs,
+        summed=source.summed,
+        row_by_row=row_by_row,
+        is_read_by_tasks=is_read_by_tasks,
+    )
 
 
 def _line(

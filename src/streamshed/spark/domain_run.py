@@ -392,10 +392,7 @@ class DomainRun:
     def _record(self, report: MicroBatchReport, outcome: MicroBatchOutcome, plans: Mapping[str, StreamPlan]) -> None:
         is_draining = self._planner.drained_at is not None
         written = Written(
-            writer=self._writer,
-            joined=self._planner.joined,
-            is_draining=is_draining,
-            lost_rows=self._topics.lost.rows,
+            writer=self._writer, joined=self._planner.joined, is_draining=is_draining, lost_rows=self._topics.lost.rows
         )
         self._topics.finished(report)
         self._interpreting.finished(self.query, report.state_written_rows)

@@ -68,9 +68,9 @@ def page(path: str) -> Page:
 
 
 def pages() -> list[Page]:
-    return [
-        Page(path) for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
-    ]
+    """All that people read: at the top, below `docs` and `examples`, and beside tests and benchmarks."""
+    shown = ("*.md", "docs/**/*.md", "examples/**/*.md", "tests/README.md", "benchmarks/README.md")
+    return [Page(path) for path in sorted(path for pattern in shown for path in ROOT.glob(pattern))]
 
 
 def tables(text: str) -> list[list[list[str]]]:

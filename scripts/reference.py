@@ -6,7 +6,8 @@
 
 The commands, and the tables from which the JSON Schema is made, say all. What ends a description, "By default ...", or
 a help text, "[default: ...]", is in the column of defaults. A page has a block per command, per section of a document,
-or for `start`, from `<!-- reference: NAME -->` to the next heading; what is before that is written by hand.
+or for `start`, from `<!-- reference: NAME -->` to the next heading; what is before that is written by hand. Settings of
+`start` are explained there alone: keys of `run` and options of the same name are only listed.
 """
 
 import argparse
@@ -40,6 +41,8 @@ WORDS = {
     "object": "mapping",
     "string": "text",
 }
+SETTINGS = settings_of(StartSettings)
+SAID_ELSEWHERE = "[Settings of every run](running.md#settings)"
 LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 LINKS = {
     "add.explain": "live.md#what-it-would-cost",
@@ -107,16 +110,33 @@ def command_text(path: tuple[str, ...], command: click.Command) -> str:
     usage = " ".join([*path, *command.collect_usage_pieces(click.Context(command))])
     paragraphs = [f"`{usage}`", " ".join((command.help or "").split())]
     options = [option for option in command.params if isinstance(option, click.Option)]
-    if options:
-        rows = [option_cells(path[-1], option) for option in options]
+    cells = {option: option_cells(path[-1], option) for option in options}
+    settings = [option for option in options if is_setting(option_name(option), cells[option][-1])]
+    if settings:
+        paragraphs.append(f"{SAID_ELSEWHERE}: {', '.join(quoted(flags_of(option)) for option in settings)}.")
+    if rows := [cells[option] for option in options if option not in settings]:
         paragraphs.append(table(("option", "value", "default", "meaning"), rows))
     return "\n\n".join(paragraphs)
+
+
+def flags_of(option: click.Option) -> str:
+    """Write how an option is called."""
+    return "/".join([*option.opts, *option.secondary_opts])
+
+
+def option_name(option: click.Option) -> str:
+    """The name of an option, as a setting has it."""
+    return option.opts[-1].removeprefix("--").replace("-", "_")
+
+
+def is_setting(name: str, meaning: str) -> bool:
+    """Whether a key or an option is a setting of `start`, with the same meaning."""
+    return name in SETTINGS and SETTINGS[name].description == meaning
 
 
 def option_cells(command: str, option: click.Option) -> tuple[str, ...]:
     """Write an option as cells of a table."""
     meaning, _, default = (option.help or "").removesuffix("]").partition("  [default: ")
-    flags = "/".join([*option.opts, *option.secondary_opts])
     match option.default:
         case _ if option.required:
             default = "required"
@@ -126,8 +146,8 @@ def option_cells(command: str, option: click.Option) -> tuple[str, ...]:
             default = f"{number:g}"
         case str() | int() | Path() as value if not option.is_flag:
             default = str(value)
-    name = option.opts[-1].removeprefix("--").replace("-", "_")
-    return linked(command, name, flags), "" if option.is_flag else value_text(option.type), default, meaning
+    shown = linked(command, option_name(option), flags_of(option))
+    return shown, "" if option.is_flag else value_text(option.type), default, meaning
 
 
 def value_text(kind: click.ParamType[Any]) -> str:
@@ -143,8 +163,19 @@ def value_text(kind: click.ParamType[Any]) -> str:
 
 def section_text(name: str, schema: Schema) -> str:
     """Write what a section of a document is, and its keys."""
-    rows = key_rows(name, schema)
-    return "\n\n".join([schema["description"], table(("key", "type", "default", "meaning"), rows)])
+    paragraphs, properties = [schema["description"]], schema["properties"]
+    settings = [key for key in properties if name == "run" and is_plain_setting(key, properties[key])]
+    if settings:
+        paragraphs.append(f"{SAID_ELSEWHERE}: {', '.join(map(quoted, settings))}.")
+    others = {key: value for key, value in properties.items() if key not in settings}
+    rows = key_rows(name, {**schema, "properties": others})
+    return "\n\n".join([*paragraphs, table(("key", "type", "default", "meaning"), rows)])
+
+
+def is_plain_setting(key: str, value: Schema) -> bool:
+    """Whether a key of `run` is a setting of `start`, with the same values and the same meaning."""
+    meaning = value.get("description", "").partition(" By default ")[0]
+    return is_setting(key, meaning) and type_text(value) == setting_cells("start", SETTINGS[key], "")[1]
 
 
 def key_rows(section: str, schema: Schema, prefix: str = "") -> Iterator[tuple[str, ...]]:

@@ -6,15 +6,18 @@
 
 The commands, and the tables from which the JSON Schema is made, say all. What ends a description, "By default ...", or
 a help text, "[default: ...]", is in the column of defaults. A page has a block per command, per section of a document,
-or for `start`, from `<!-- reference: NAME -->` to the next heading; what is before that is written by hand. Settings of
-`start` are explained there alone: keys of `run` and options of the same name are only listed.
+or for `start`, from `<!-- reference: NAME -->` to the next heading; what is before that is written by hand. Nothing is
+explained twice: keys of `run` and options that are settings of `start` are only listed, so are options that many
+commands of a group have. Operators leave their `from` to the page, and aggregates to queries.
 """
 
 import argparse
 import dataclasses
+import functools
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +36,9 @@ BLOCK = re.compile(
     re.MULTILINE,
 )
 DEFINITIONS: Mapping[str, Schema] = DOCUMENT_SCHEMA["$defs"]
+OPERATORS = [each["$ref"].rpartition("/")[2] for each in DEFINITIONS["operator"]["oneOf"]]
+FROM: Schema = DEFINITIONS["filter"]["properties"]["from"]
+AGGREGATE: Schema = DEFINITIONS["query"]["properties"]["aggregates"]["additionalProperties"]
 WORDS = {
     "array": "list",
     "boolean": "true or false",
@@ -42,13 +48,15 @@ WORDS = {
     "string": "text",
 }
 SETTINGS = settings_of(StartSettings)
+GROUP, MANY = 2, 3
+"""How long the path of a group of commands is, and how many commands share an option that is explained once."""
 SAID_ELSEWHERE = "[Settings of every run](running.md#settings)"
 LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 LINKS = {
-    "add.explain": "live.md#what-it-would-cost",
     "aggregates": "how-to/own-aggregates.md",
     "base_shed": "elasticity.md#thresholds",
     "controller": "elasticity.md#controllers",
+    "ctl.explain": "live.md#what-it-would-cost",
     "divisible": "elasticity.md#skew",
     "document.sql": "sql.md#within-a-document",
     "fault_patience": "kafka.md#a-broker-that-does-not-answer",
@@ -109,7 +117,13 @@ def command_text(path: tuple[str, ...], command: click.Command) -> str:
     """Write how a command is called, what it does, and its options."""
     usage = " ".join([*path, *command.collect_usage_pieces(click.Context(command))])
     paragraphs = [f"`{usage}`", " ".join((command.help or "").split())]
-    options = [option for option in command.params if isinstance(option, click.Option)]
+    options = options_of(command)
+    if shared := [option for option in options if option_name(option) in shared_options(path[:-1])]:
+        options = [option for option in options if option not in shared]
+        paragraphs.append(f"[As above](#{path[-2]}): {', '.join(quoted(flags_of(option)) for option in shared)}.")
+    if shared_options(path):
+        options += shared_options(path).values()
+        paragraphs.append("Options of several commands:")
     cells = {option: option_cells(path[-1], option) for option in options}
     settings = [option for option in options if is_setting(option_name(option), cells[option][-1])]
     if settings:
@@ -117,6 +131,22 @@ def command_text(path: tuple[str, ...], command: click.Command) -> str:
     if rows := [cells[option] for option in options if option not in settings]:
         paragraphs.append(table(("option", "value", "default", "meaning"), rows))
     return "\n\n".join(paragraphs)
+
+
+def options_of(command: click.Command) -> list[click.Option]:
+    """The options of a command."""
+    return [option for option in command.params if isinstance(option, click.Option)]
+
+
+@functools.cache
+def shared_options(path: tuple[str, ...]) -> Mapping[str, click.Option]:
+    """The options that many commands of a group have, with the same meaning; of none but a group below the first."""
+    group = dict(commands(("streamshed",), cli)).get(path)
+    if len(path) < GROUP or not isinstance(group, click.Group):
+        return {}
+    options = [option for command in group.commands.values() for option in options_of(command)]
+    times = Counter((option_name(option), option.help) for option in options)
+    return {option_name(option): option for option in options if times[option_name(option), option.help] >= MANY}
 
 
 def flags_of(option: click.Option) -> str:
@@ -181,6 +211,8 @@ def is_plain_setting(key: str, value: Schema) -> bool:
 def key_rows(section: str, schema: Schema, prefix: str = "") -> Iterator[tuple[str, ...]]:
     """Write the keys of a mapping, each followed by the keys of its value."""
     for key, value in schema["properties"].items():
+        if section in OPERATORS and value == FROM:
+            continue
         defined = value | DEFINITIONS.get(reference_in(value), {})
         meaning, _, default = value.get("description", defined["description"]).partition(" By default ")
         if key in schema["required"]:
@@ -188,7 +220,7 @@ def key_rows(section: str, schema: Schema, prefix: str = "") -> Iterator[tuple[s
         default = default.removesuffix(".") or default_text(value.get("default"))
         yield linked(section, key, prefix + key), type_text(value), default, meaning
         for inner, before in ((value, f"{key}."), (value.get("additionalProperties"), f"{key}.NAME.")):
-            if isinstance(inner, dict) and "properties" in inner:
+            if isinstance(inner, dict) and "properties" in inner and not (section in OPERATORS and inner == AGGREGATE):
                 yield from key_rows(section, inner, prefix + before)
 
 

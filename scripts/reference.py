@@ -41,7 +41,7 @@ FROM: Schema = DEFINITIONS["filter"]["properties"]["from"]
 AGGREGATE: Schema = DEFINITIONS["query"]["properties"]["aggregates"]["additionalProperties"]
 WORDS = {
     "array": "list",
-    "boolean": "true or false",
+    "boolean": "Boolean",
     "float": "number",
     "integer": "whole number",
     "object": "mapping",
@@ -278,11 +278,11 @@ def default_text(value: object) -> str:
     """Write a default as YAML has it.
 
     >>> [default_text(value) for value in (None, {}, False, 1e-6, 0.8, "2 seconds")]
-    ['none', 'none', 'false', '1e-06', '0.8', '2 seconds']
+    ['', '', 'false', '1e-06', '0.8', '2 seconds']
     """
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, int | float) else str(value or "none")
+    return f"{value:g}" if isinstance(value, int | float) else str(value or "")
 
 
 def reference_in(schema: Schema) -> str:

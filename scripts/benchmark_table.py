@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/benchmarks.md"
 RUNS = ROOT / "docs/benchmarks"
 QUICK = "--quick"
-HEAD = "| benchmark | figure | value | bar | run |\n|---|---|---|---|---|\n"
+HEAD = "| benchmark (run) | figure | value | bar |\n|---|---|---|---|\n"
 TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)*")
 
 
@@ -69,18 +69,20 @@ def table(runs: list[dict[str, Any]], bars: dict[str, dict[str, str]]) -> str:
         for variant in sorted(variants - {QUICK} or variants, key=lambda option: option or ""):
             runs_of_variant = [run for run in runs if (run["benchmark"], run["variant"]) == (benchmark, variant)]
             name = benchmark if variant is None else f"{benchmark} `{variant}`"
+            above = ""
             for figure, bar in shown.items():
                 if measured := [run for run in runs_of_variant if figure in run["figures"]]:
-                    lines.append(f"| {' | '.join([name, f'`{figure}`', *cells(figure, bar, measured)])} |\n")
-                    name = ""
+                    label = f"{name} ({places_text(measured)})"
+                    values = [run["figures"][figure] for run in measured]
+                    texts = ("" if label == above else label, f"`{figure}`", "; ".join(map(value_text, values)))
+                    lines.append(f"| {' | '.join([*texts, bar_text(bar, values)])} |\n")
+                    above = label
     return "".join(lines)
 
 
-def cells(figure: str, bar: str, runs: list[dict[str, Any]]) -> tuple[str, str, str]:
-    """Write what runs measured, the bar, and which runs they were."""
-    values = [run["figures"][figure] for run in runs]
-    places = dict.fromkeys(f"{run['machine'] or 'unknown'} {run['commit'] or '–'}" for run in runs)
-    return "; ".join(map(value_text, values)), bar_text(bar, values), "; ".join(places)
+def places_text(runs: list[dict[str, Any]]) -> str:
+    """Write on which machines and of which commits runs were."""
+    return "; ".join(dict.fromkeys(f"{run['machine'] or 'unknown'} {run['commit'] or '–'}" for run in runs))
 
 
 def add(file: Path, machine: str, folder: Path) -> None:

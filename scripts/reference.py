@@ -50,6 +50,8 @@ WORDS = {
 SETTINGS = settings_of(StartSettings)
 GROUP, MANY = 2, 3
 """How long the path of a group of commands is, and how many commands share an option that is explained once."""
+FEW = 5
+"""How many keys or options are a list, and no table."""
 SAID_ELSEWHERE = "[Settings of every run](running.md#settings)"
 LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 LINKS = {
@@ -129,7 +131,7 @@ def command_text(path: tuple[str, ...], command: click.Command) -> str:
     if settings:
         paragraphs.append(f"{SAID_ELSEWHERE}: {', '.join(quoted(flags_of(option)) for option in settings)}.")
     if rows := [cells[option] for option in options if option not in settings]:
-        paragraphs.append(table(("option", "value", "default", "meaning"), rows))
+        paragraphs.append(table_or_list(("option", "value", "default", "meaning"), rows))
     return "\n\n".join(paragraphs)
 
 
@@ -198,8 +200,8 @@ def section_text(name: str, schema: Schema) -> str:
     if settings:
         paragraphs.append(f"{SAID_ELSEWHERE}: {', '.join(map(quoted, settings))}.")
     others = {key: value for key, value in properties.items() if key not in settings}
-    rows = key_rows(name, {**schema, "properties": others})
-    return "\n\n".join([*paragraphs, table(("key", "type", "default", "meaning"), rows)])
+    rows = list(key_rows(name, {**schema, "properties": others}))
+    return "\n\n".join([*paragraphs, table_or_list(("key", "type", "default", "meaning"), rows)])
 
 
 def is_plain_setting(key: str, value: Schema) -> bool:
@@ -309,6 +311,22 @@ def linked(section: str, name: str, shown: str) -> str:
     """Write a name as code, with a link where the documents say more."""
     target = LINKS.get(f"{section}.{name}", LINKS.get(name))
     return f"[`{shown}`]({target})" if target else f"`{shown}`"
+
+
+def table_or_list(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    r"""Write a table of (name, type, default, meaning), or a list where it would have few rows.
+
+    >>> table_or_list((), [("`rate`", "number", "2", "Rows."), ("`--json`", "", "", "Print JSON.")])
+    '- `rate` (number, default: 2): Rows.\\n- `--json`: Print JSON.'
+    """
+    if len(rows) > FEW:
+        return table(head, rows)
+    lines = []
+    for name, kind, default, meaning in rows:
+        details = [kind, default if default in ("", "required") else f"default: {default}"]
+        within = f" ({', '.join(filter(None, details))})" if any(details) else ""
+        lines.append(f"- {name}{within}: {meaning}")
+    return "\n".join(lines)
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -13,7 +13,7 @@ SPARK_TESTS := tests/spark
 ELASTIC_TESTS := $(SPARK_TESTS)/elastic
 # A thorough run of these measures times, and has the machine to itself.
 APART := $(if $(filter thorough,$(HYPOTHESIS_PROFILE)),--ignore=$(ELASTIC_TESTS))
-# Two keep two cores busy (docs/decisions/0017). Each session may take 5 GiB, with the programs that it starts.
+# Two keep two cores busy (tests/README.md). Each session may take 5 GiB, with the programs that it starts.
 # The elastic course and trunks come first, whole: what is begun last should be short.
 SPARK_SESSIONS ?= 2
 BENCHMARKS ?= throughput overhead burst

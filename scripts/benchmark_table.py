@@ -8,11 +8,13 @@
 A file holds the figures of one run: `benchmark`; `variant`, an option of the run, or null; `machine`, a letter that the
 page explains, "any" where equal seeds give equal figures, or null; `commit`; and `figures`, null where one was not
 measured. Where several files have a figure, the table has their values in the order of the files' names. `bars.json`
-has the bar of a figure; "≥ x" and "≤ x" are held against the first value.
+names the figures that the table shows, in its order, and the bar of each, "" where it has none. Each value is held
+against "≥ x" and "≤ x". A quick run is shown where there is no other.
 """
 
 import argparse
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -21,7 +23,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/benchmarks.md"
 RUNS = ROOT / "docs/benchmarks"
-HEAD = "| benchmark | figure | value | bar | machine | commit |\n|---|---|---|---|---|---|\n"
+QUICK = "--quick"
+HEAD = "| benchmark (run) | figure | value | bar |\n|---|---|---|---|\n"
 TABLE = re.compile(re.escape(HEAD) + r"(?:\|.*\n)*")
 
 
@@ -43,45 +46,43 @@ def value_text(value: float | None) -> str:
     return f"{value:,.4f}".rstrip("0").rstrip(".")
 
 
-def bar_text(bar: str | None, value: float | None) -> str:
-    """Write a bar, and whether a value misses it.
+def bar_text(bar: str, values: list[float | None]) -> str:
+    """Write a bar, and how many values miss it.
 
-    >>> bar_text("≥ 0.95", 0.773), bar_text("≤ 1", 1), bar_text(None, 3)
-    ('≥ 0.95: **not met**', '≤ 1', '')
+    >>> bar_text("≥ 0.95", [0.773]), bar_text("≤ 1", [1, 2, 3]), bar_text("≤ 1", [1, None]), bar_text("", [3])
+    ('≥ 0.95: **not met**', '≤ 1: **not met** by 2 of 3', '≤ 1', '')
     """
-    limit = re.fullmatch(r"([≥≤]) ([\d.]+)", bar or "")
-    if limit is None or value is None:
-        return bar or ""
-    met = value >= float(limit[2]) if limit[1] == "≥" else value <= float(limit[2])
-    return bar if met else f"{bar}: **not met**"
+    limit = re.fullmatch(r"([≥≤]) ([\d.]+)", bar)
+    if limit is None:
+        return bar
+    least, most = (float(limit[2]), math.inf) if limit[1] == "≥" else (-math.inf, float(limit[2]))
+    misses = sum(value is not None and not least <= value <= most for value in values)
+    many = f" by {misses} of {len(values)}" if len(values) > 1 else ""
+    return f"{bar}: **not met**{many}" if misses else bar
 
 
 def table(runs: list[dict[str, Any]], bars: dict[str, dict[str, str]]) -> str:
-    """Write the table: a row per benchmark, variant and figure."""
-    rows: dict[tuple[str, str | None], dict[str, list[dict[str, Any]]]] = {}
-    for run in runs:
-        figures = rows.setdefault((run["benchmark"], run["variant"]), {})
-        for figure in run["figures"]:
-            figures.setdefault(figure, []).append(run)
-    lines = []
-    for (benchmark, variant), figures in sorted(rows.items(), key=lambda row: (row[0][0], row[0][1] or "")):
-        name = benchmark if variant is None else f"{benchmark} `{variant}`"
-        for figure, measured in figures.items():
-            values = [run["figures"][figure] for run in measured]
-            bar = bar_text(bars.get(benchmark, {}).get(figure), values[0])
-            machines = dict.fromkeys(run["machine"] or "not recorded" for run in measured)
-            commits = dict.fromkeys(run["commit"] or "–" for run in measured)
-            cells = [
-                name,
-                f"`{figure}`",
-                "; ".join(map(value_text, values)),
-                bar,
-                "; ".join(machines),
-                "; ".join(commits),
-            ]
-            lines.append(f"| {' | '.join(cells)} |\n")
-            name = ""
-    return HEAD + "".join(lines)
+    """Write the table: a row per benchmark, variant and figure that is to be shown."""
+    lines = [HEAD]
+    for benchmark, shown in bars.items():
+        variants = {run["variant"] for run in runs if run["benchmark"] == benchmark}
+        for variant in sorted(variants - {QUICK} or variants, key=lambda option: option or ""):
+            runs_of_variant = [run for run in runs if (run["benchmark"], run["variant"]) == (benchmark, variant)]
+            name = benchmark if variant is None else f"{benchmark} `{variant}`"
+            above = ""
+            for figure, bar in shown.items():
+                if measured := [run for run in runs_of_variant if figure in run["figures"]]:
+                    label = f"{name} ({places_text(measured)})"
+                    values = [run["figures"][figure] for run in measured]
+                    texts = ("" if label == above else label, f"`{figure}`", "; ".join(map(value_text, values)))
+                    lines.append(f"| {' | '.join([*texts, bar_text(bar, values)])} |\n")
+                    above = label
+    return "".join(lines)
+
+
+def places_text(runs: list[dict[str, Any]]) -> str:
+    """Write on which machines and of which commits runs were."""
+    return "; ".join(dict.fromkeys(f"{run['machine'] or 'unknown'} {run['commit'] or '–'}" for run in runs))
 
 
 def add(file: Path, machine: str, folder: Path) -> None:

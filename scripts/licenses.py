@@ -49,18 +49,18 @@ WRITTEN_OTHERWISE: Mapping[str, str] = {
 """What packages without an SPDX expression say, and what it is."""
 
 _PINNED = re.compile(r"([a-z0-9][a-z0-9-]*)==")
-_ROW = re.compile(r"^\| ([a-z0-9-]+) \| (.+) \|$", re.MULTILINE)
+_ROW = re.compile(r"^\| (.+) \| ([a-z0-9, -]+) \|$", re.MULTILINE)
 _HEADER = """# Licenses
 
-The packages that this project is developed and tested with, as the lock files pin them, and their licenses as they say.
-Users install those that `pyproject.toml` lists under `dependencies`, what these need, and the extras they ask for.
-`make lint` checks that each license is allowed; `python scripts/licenses.py --write` writes this page.
+The licenses of the locked packages, with which streamshed is developed and tested. Users install fewer: the
+`dependencies` in `pyproject.toml`, what these need, and the extras they ask for. `make lint` checks that each license
+is allowed; `python scripts/licenses.py --write` writes this page.
 
 The page of a run brings two libraries for the browser, unchanged, with their licenses beside them in
 `src/streamshed/page/static`: uPlot 1.6.32 (MIT, https://github.com/leeoniya/uPlot), and elkjs 0.12.1 (EPL-2.0 or
 GPL-3.0-or-later, https://github.com/kieler/elkjs, where its source is).
 
-| package | license |
+| license | packages |
 |---|---|
 """
 
@@ -99,12 +99,16 @@ def refused(licenses: Mapping[str, str]) -> Iterator[str]:
 
 def page_of(licenses: Mapping[str, str]) -> str:
     """Return the page of the documentation."""
-    return _HEADER + "".join(f"| {package} | {expression} |\n" for package, expression in licenses.items())
+    packages: dict[str, list[str]] = {}
+    for package, expression in licenses.items():
+        packages.setdefault(expression, []).append(package)
+    return _HEADER + "".join(f"| {under} | {', '.join(names)} |\n" for under, names in sorted(packages.items()))
 
 
 def differences(page: str, licenses: Mapping[str, str]) -> Iterator[str]:
     """Yield where a page differs from the licenses of the packages here; those for other systems are passed over."""
-    documented = dict(_ROW.findall(page.partition("|---|---|")[2]))
+    rows = _ROW.findall(page.partition("|---|---|")[2])
+    documented = {package: expression for expression, packages in rows for package in packages.split(", ")}
     for package, expression in licenses.items():
         if documented.get(package) != expression:
             yield f"docs/licenses.md lacks {package}, {expression}: python scripts/licenses.py --write"

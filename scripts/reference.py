@@ -6,14 +6,18 @@
 
 The commands, and the tables from which the JSON Schema is made, say all. What ends a description, "By default ...", or
 a help text, "[default: ...]", is in the column of defaults. A page has a block per command, per section of a document,
-or for `start`, from `<!-- reference: NAME -->` to the next heading; what is before that is written by hand.
+or for `start`, from `<!-- reference: NAME -->` to the next heading; what is before that is written by hand. Nothing is
+explained twice: keys of `run` and options that are settings of `start` are only listed, so are options that many
+commands of a group have. Operators leave their `from` to the page, and aggregates to queries.
 """
 
 import argparse
 import dataclasses
+import functools
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,20 +36,29 @@ BLOCK = re.compile(
     re.MULTILINE,
 )
 DEFINITIONS: Mapping[str, Schema] = DOCUMENT_SCHEMA["$defs"]
+OPERATORS = [each["$ref"].rpartition("/")[2] for each in DEFINITIONS["operator"]["oneOf"]]
+FROM: Schema = DEFINITIONS["filter"]["properties"]["from"]
+AGGREGATE: Schema = DEFINITIONS["query"]["properties"]["aggregates"]["additionalProperties"]
 WORDS = {
     "array": "list",
-    "boolean": "true or false",
+    "boolean": "Boolean",
     "float": "number",
     "integer": "whole number",
     "object": "mapping",
     "string": "text",
 }
+SETTINGS = settings_of(StartSettings)
+GROUP, MANY = 2, 3
+"""How long the path of a group of commands is, and how many commands share an option that is explained once."""
+FEW = 5
+"""How many keys or options are a list, and no table."""
+SAID_ELSEWHERE = "[Settings of every run](running.md#settings)"
 LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 LINKS = {
-    "add.explain": "live.md#what-it-would-cost",
     "aggregates": "how-to/own-aggregates.md",
     "base_shed": "elasticity.md#thresholds",
     "controller": "elasticity.md#controllers",
+    "ctl.explain": "live.md#what-it-would-cost",
     "divisible": "elasticity.md#skew",
     "document.sql": "sql.md#within-a-document",
     "fault_patience": "kafka.md#a-broker-that-does-not-answer",
@@ -106,17 +119,56 @@ def command_text(path: tuple[str, ...], command: click.Command) -> str:
     """Write how a command is called, what it does, and its options."""
     usage = " ".join([*path, *command.collect_usage_pieces(click.Context(command))])
     paragraphs = [f"`{usage}`", " ".join((command.help or "").split())]
-    options = [option for option in command.params if isinstance(option, click.Option)]
-    if options:
-        rows = [option_cells(path[-1], option) for option in options]
-        paragraphs.append(table(("option", "value", "default", "meaning"), rows))
+    options = options_of(command)
+    if shared := [option for option in options if option_name(option) in shared_options(path[:-1])]:
+        options = [option for option in options if option not in shared]
+        paragraphs.append(f"[As above](#{path[-2]}): {', '.join(quoted(flags_of(option)) for option in shared)}.")
+    if shared_options(path):
+        options += shared_options(path).values()
+        paragraphs.append("Options of several commands:")
+    cells = {option: option_cells(path[-1], option) for option in options}
+    settings = [option for option in options if is_setting(option_name(option), cells[option][-1])]
+    if settings:
+        paragraphs.append(f"{SAID_ELSEWHERE}: {', '.join(quoted(flags_of(option)) for option in settings)}.")
+    if rows := [cells[option] for option in options if option not in settings]:
+        paragraphs.append(table_or_list(("option", "value", "default", "meaning"), rows))
     return "\n\n".join(paragraphs)
+
+
+def options_of(command: click.Command) -> list[click.Option]:
+    """The options of a command."""
+    return [option for option in command.params if isinstance(option, click.Option)]
+
+
+@functools.cache
+def shared_options(path: tuple[str, ...]) -> Mapping[str, click.Option]:
+    """The options that many commands of a group have, with the same meaning; of none but a group below the first."""
+    group = dict(commands(("streamshed",), cli)).get(path)
+    if len(path) < GROUP or not isinstance(group, click.Group):
+        return {}
+    options = [option for command in group.commands.values() for option in options_of(command)]
+    times = Counter((option_name(option), option.help) for option in options)
+    return {option_name(option): option for option in options if times[option_name(option), option.help] >= MANY}
+
+
+def flags_of(option: click.Option) -> str:
+    """Write how an option is called."""
+    return "/".join([*option.opts, *option.secondary_opts])
+
+
+def option_name(option: click.Option) -> str:
+    """The name of an option, as a setting has it."""
+    return option.opts[-1].removeprefix("--").replace("-", "_")
+
+
+def is_setting(name: str, meaning: str) -> bool:
+    """Whether a key or an option is a setting of `start`, with the same meaning."""
+    return name in SETTINGS and SETTINGS[name].description == meaning
 
 
 def option_cells(command: str, option: click.Option) -> tuple[str, ...]:
     """Write an option as cells of a table."""
     meaning, _, default = (option.help or "").removesuffix("]").partition("  [default: ")
-    flags = "/".join([*option.opts, *option.secondary_opts])
     match option.default:
         case _ if option.required:
             default = "required"
@@ -126,8 +178,8 @@ def option_cells(command: str, option: click.Option) -> tuple[str, ...]:
             default = f"{number:g}"
         case str() | int() | Path() as value if not option.is_flag:
             default = str(value)
-    name = option.opts[-1].removeprefix("--").replace("-", "_")
-    return linked(command, name, flags), "" if option.is_flag else value_text(option.type), default, meaning
+    shown = linked(command, option_name(option), flags_of(option))
+    return shown, "" if option.is_flag else value_text(option.type), default, meaning
 
 
 def value_text(kind: click.ParamType[Any]) -> str:
@@ -143,13 +195,26 @@ def value_text(kind: click.ParamType[Any]) -> str:
 
 def section_text(name: str, schema: Schema) -> str:
     """Write what a section of a document is, and its keys."""
-    rows = key_rows(name, schema)
-    return "\n\n".join([schema["description"], table(("key", "type", "default", "meaning"), rows)])
+    paragraphs, properties = [schema["description"]], schema["properties"]
+    settings = [key for key in properties if name == "run" and is_plain_setting(key, properties[key])]
+    if settings:
+        paragraphs.append(f"{SAID_ELSEWHERE}: {', '.join(map(quoted, settings))}.")
+    others = {key: value for key, value in properties.items() if key not in settings}
+    rows = list(key_rows(name, {**schema, "properties": others}))
+    return "\n\n".join([*paragraphs, table_or_list(("key", "type", "default", "meaning"), rows)])
+
+
+def is_plain_setting(key: str, value: Schema) -> bool:
+    """Whether a key of `run` is a setting of `start`, with the same values and the same meaning."""
+    meaning = value.get("description", "").partition(" By default ")[0]
+    return is_setting(key, meaning) and type_text(value) == setting_cells("start", SETTINGS[key], "")[1]
 
 
 def key_rows(section: str, schema: Schema, prefix: str = "") -> Iterator[tuple[str, ...]]:
     """Write the keys of a mapping, each followed by the keys of its value."""
     for key, value in schema["properties"].items():
+        if section in OPERATORS and value == FROM:
+            continue
         defined = value | DEFINITIONS.get(reference_in(value), {})
         meaning, _, default = value.get("description", defined["description"]).partition(" By default ")
         if key in schema["required"]:
@@ -157,7 +222,7 @@ def key_rows(section: str, schema: Schema, prefix: str = "") -> Iterator[tuple[s
         default = default.removesuffix(".") or default_text(value.get("default"))
         yield linked(section, key, prefix + key), type_text(value), default, meaning
         for inner, before in ((value, f"{key}."), (value.get("additionalProperties"), f"{key}.NAME.")):
-            if isinstance(inner, dict) and "properties" in inner:
+            if isinstance(inner, dict) and "properties" in inner and not (section in OPERATORS and inner == AGGREGATE):
                 yield from key_rows(section, inner, prefix + before)
 
 
@@ -215,11 +280,11 @@ def default_text(value: object) -> str:
     """Write a default as YAML has it.
 
     >>> [default_text(value) for value in (None, {}, False, 1e-6, 0.8, "2 seconds")]
-    ['none', 'none', 'false', '1e-06', '0.8', '2 seconds']
+    ['', '', 'false', '1e-06', '0.8', '2 seconds']
     """
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, int | float) else str(value or "none")
+    return f"{value:g}" if isinstance(value, int | float) else str(value or "")
 
 
 def reference_in(schema: Schema) -> str:
@@ -246,6 +311,22 @@ def linked(section: str, name: str, shown: str) -> str:
     """Write a name as code, with a link where the documents say more."""
     target = LINKS.get(f"{section}.{name}", LINKS.get(name))
     return f"[`{shown}`]({target})" if target else f"`{shown}`"
+
+
+def table_or_list(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    r"""Write a table of (name, type, default, meaning), or a list where it would have few rows.
+
+    >>> table_or_list((), [("`rate`", "number", "2", "Rows."), ("`--json`", "", "", "Print JSON.")])
+    '- `rate` (number, default: 2): Rows.\\n- `--json`: Print JSON.'
+    """
+    if len(rows) > FEW:
+        return table(head, rows)
+    lines = []
+    for name, kind, default, meaning in rows:
+        details = [kind, default if default in ("", "required") else f"default: {default}"]
+        within = f" ({', '.join(filter(None, details))})" if any(details) else ""
+        lines.append(f"- {name}{within}: {meaning}")
+    return "\n".join(lines)
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

@@ -50,7 +50,7 @@ class BenchmarkName(click.ParamType[str]):
 def bench(*, name: str, quick: bool, trace: Path | None, seed: int, cluster: bool, file: Path) -> None:
     """Run the benchmark NAME, such as throughput, overhead, burst, accuracy or coverage, and write what it measures.
 
-    The JSON file and the picture are written when it is through; docs/benchmarks.md says what their figures mean.
+    The JSON file and the picture are written when it is through; benchmarks/README.md says what their figures mean.
     """
     if cluster and name not in ON_CLUSTER:
         raise click.UsageError(f"--cluster: {name} does not run on a cluster of its own; {', '.join(ON_CLUSTER)} does")

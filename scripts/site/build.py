@@ -21,6 +21,7 @@ from site_links import broken_links
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 FOLDERS = ("docs", "examples")
+PAGES_BESIDE = ("tests/README.md", "benchmarks/README.md")
 INDEX = Path("docs/index.md")
 
 LINK = re.compile(r"\]\((?P<path>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
@@ -34,6 +35,9 @@ def stage(pages: Path) -> None:
     """Copy all that the site shows, and list the folders that have no page of their own."""
     for folder in FOLDERS:
         shutil.copytree(ROOT / folder, pages / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for page in PAGES_BESIDE:
+        (pages / page).parent.mkdir()
+        shutil.copy(ROOT / page, pages / page)
     for file in [*ROOT.glob("*.md"), ROOT / "LICENSE"]:
         shutil.copy(file, pages / ("index.md" if file.name == "README.md" else file.name))
     shutil.copytree(HERE / "static", pages / "assets")

@@ -16,7 +16,7 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize
 """Tests have few rows and much code: what Java would spend on making it faster, they would not get back.
 
 With its first compiler alone, Java keeps 48 MB of code: once that is full, it interprets, and sweeps for ever. Room for
-classes spares it collections, as room for new objects does. docs/testing.md has the measurements.
+classes spares it collections, as room for new objects does. tests/README.md has the measurements.
 """
 _ON_CLUSTER = {
     "spark.driver.bindAddress": "127.0.0.1",

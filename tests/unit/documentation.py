@@ -68,12 +68,18 @@ def page(path: str) -> Page:
 
 
 def pages() -> list[Page]:
-    return [
-        Page(path) for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
-    ]
+    """All that people read: at the top, below `docs` and `examples`, and beside tests and benchmarks."""
+    shown = ("*.md", "docs/**/*.md", "examples/**/*.md", "tests/README.md", "benchmarks/README.md")
+    return [Page(path) for path in sorted(path for pattern in shown for path in ROOT.glob(pattern))]
 
 
 def tables(text: str) -> list[list[list[str]]]:
+    """The cells of each table, without its head."""
+    return [table[1:] for table in tables_with_heads(text)]
+
+
+def tables_with_heads(text: str) -> list[list[list[str]]]:
+    """The cells of each table, its head first."""
     found: list[list[list[str]]] = []
     inside = False
     for line in text.splitlines():
@@ -84,7 +90,7 @@ def tables(text: str) -> list[list[list[str]]]:
             found.append([])
             inside = True
         found[-1].append([cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip()[1:-1])])
-    return [table[2:] for table in found]
+    return [[head, *rows] for head, _, *rows in found]
 
 
 def named(cell: str) -> list[str]:

@@ -138,7 +138,8 @@ def test_the_reference_is_what_the_code_says() -> None:
 
 
 def test_every_benchmark() -> None:
-    assert first_names(CLI.table("Benchmarks")) == list(BENCHMARKS)
+    headings = re.findall(r"^## (.+)$", page("docs/benchmarks.md").text, re.MULTILINE)
+    assert [heading for heading in headings if heading in BENCHMARKS] == list(BENCHMARKS)
 
 
 def test_every_room() -> None:

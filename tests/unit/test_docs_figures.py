@@ -29,7 +29,7 @@ from tests.unit.bench.workers import test_elastic, test_simulate
 from tests.unit.documentation import ROOT, Page, expanded, first_names, named, page
 
 PAGE = page("docs/benchmarks.md")
-MEANINGS = page("docs/benchmark_figures.md")
+MEANINGS = page("benchmarks/README.md")
 SCRIPT = ROOT / "scripts/benchmark_table.py"
 
 
@@ -190,10 +190,11 @@ def test_a_run_takes_the_place_of_earlier_ones(tmp_path: Path) -> None:
     figures = {"throughput_ratio": 0.9, "throughput_ratio_low": 0.875, "throughput_ratio_high": 0.99}
     (tmp_path / "overhead.json").write_text(json.dumps(report | {"figures": figures}))
     assert table_script("--add", tmp_path / "overhead.json", "--machine", "B", "--page", shown, "--runs", runs) == 0
-    rows = [row for row in Page(shown).table("Results") if row[5] == "0123456"]
-    assert [row[1:5] for row in rows] == [
-        ["`throughput_ratio`", "0.9", "≥ 0.95: **not met**", "B"],
-        ["`throughput_ratio_low`", "0.875", "", "B"],
-        ["`throughput_ratio_high`", "0.99", "≥ 0.98", "B"],
+    rows = Page(shown).table("Results")
+    first = next(number for number, row in enumerate(rows) if row[0] == "overhead (B 0123456)")
+    assert rows[first + 1][0] == ""
+    assert [row[1:] for row in rows[first : first + 2]] == [
+        ["`throughput_ratio`", "0.9", "≥ 0.95: **not met**"],
+        ["`throughput_ratio_high`", "0.99", "≥ 0.98"],
     ]
     assert len(Page(shown).table("Results")) == len(PAGE.table("Results"))

@@ -1,4 +1,4 @@
-"""What `docs/testing.md` says of tests: they exist, `make test` runs them, and the budget is that of the suite."""
+"""What `tests/README.md` says of tests: they exist, `make test` runs them, and the budget is that of the suite."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ import pytest
 from tests.spark.budget import MOST
 from tests.unit.documentation import ROOT, named, page
 
-PAGE = page("docs/testing.md")
+PAGE = page("tests/README.md")
 SPARK = ROOT / "tests/spark"
 TRUNKS = SPARK / "trunks"
 GUARANTEES = PAGE.table("Guarantees")

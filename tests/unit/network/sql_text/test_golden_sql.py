@@ -54,7 +54,9 @@ def test_there_are_enough_of_both() -> None:
 
 def test_the_documentation_says_of_each_query_of_nexmark_whether_it_can_be_asked() -> None:
     rows = DOCUMENTATION.table("Nexmark")
-    assert {row[0]: row[1].startswith("yes") for row in rows} == nexmark()
+    answers = [(name, row[0].startswith("yes")) for row in rows for name in row[1].split(", ")]
+    assert len(dict(answers)) == len(answers)
+    assert dict(answers) == nexmark()
 
 
 def test_the_statements_of_the_documentation_are_sound_and_its_problem_is_shown_as_it_says(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ class ColumnWay:
             name: F.struct(partition.is_told.alias("is_told"), partition.value.alias("value"))
             for name, partition in partition_values(self._folder).items()
         }
-        return self._told(begins, constants)
+        return self._with_plan(begins, constants)
 
     def _text_blocks(self, files: DataFrame) -> DataFrame:
         """The first byte of each block of text files, likewise; a packed file is one block."""
@@ -145,9 +145,9 @@ class ColumnWay:
         begins = files.where(F.col(BYTES) > 0).select(FILE_PATH, F.explode(firsts).alias(FILE_ROW))
         tasks = files.sparkSession.sparkContext.defaultParallelism
         folders = F.struct(F.lit(True).alias("is_told"), self._sent(FOLDERS).alias("value"))
-        return self._told(begins.repartition(tasks), {FOLDERS: folders})
+        return self._with_plan(begins.repartition(tasks), {FOLDERS: folders})
 
-    def _told(self, begins: DataFrame, constants: Mapping[str, Column]) -> DataFrame:
+    def _with_plan(self, begins: DataFrame, constants: Mapping[str, Column]) -> DataFrame:
         """First rows of blocks, with what all rows are told, and what the folders of their file say."""
         plan, names = self.admission.plan or self.admission.clock, admitting_names(self.admission)
         begins = with_folders(begins, self._folder)

@@ -144,10 +144,9 @@ def report_of(
         rows = int(source["numInputRows"]) // max(1, sum(readings.get(name, 1) for name in names))
         waiting = rows_left(source)
         for name in names:
-            # Of text files that tasks read themselves, Spark counts the files.
-            counted = seen[name].get("read_rows", 0) if "read_rows" in seen[name] else None
-            offered[name] += rows if counted is None else int(counted or 0)
-            read[name] += int(source["numInputRows"] if counted is None else counted or 0)
+            lines = _lines_read(seen[name])
+            offered[name] += rows if lines is None else lines
+            read[name] += int(source["numInputRows"]) if lines is None else lines
             if waiting is not None:
                 left[name] = left.get(name, 0) + waiting
     alone = streams[0].name if len(streams) == 1 and not metrics and any(offered.values()) else None
@@ -172,6 +171,11 @@ def report_of(
         state_written_bytes=_state_metric(progress, "rocksdbTotalBytesWritten"),
         steps_seconds=_steps_seconds(progress["durationMs"]),
     )
+
+
+def _lines_read(metrics: Mapping[str, Any]) -> int | None:
+    """How many lines tasks have read of text files, of which Spark counts the files; None: Spark has read the rows."""
+    return int(metrics["read_rows"] or 0) if "read_rows" in metrics else None
 
 
 def _steps_seconds(milliseconds: Mapping[str, int]) -> dict[str, float]:

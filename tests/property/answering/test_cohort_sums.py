@@ -20,6 +20,7 @@ from streamshed.answering.table.output import Output, Shape
 from streamshed.answering.table.shed_interval import ShedInterval
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.network.terms.join_shedding import COHORTS
+from streamshed.statistics.large_rows import are_missed, with_large_rows
 from tests.thoroughness import examples
 from tests.unit.answering.partials import partials
 
@@ -105,9 +106,9 @@ def test_effective_rows_tell_few_from_many(brought: list[int], heavy: int) -> No
     scaled = 2 * np.array(values)
     squares = chances @ found.variance / 0.5
     assert squares == pytest.approx((scaled**2).sum())
-    assert found.effective_rows.min() >= 1.0
+    assert found.effective_rows().min() >= 1.0
     if heavy > 100:
-        assert chances @ (found.effective_rows < 3) > 0.9
+        assert chances @ (found.effective_rows() < 3) > 0.9
 
 
 _SHAPES = [(AggregateKind.COUNT, True), (AggregateKind.SUM, False), (AggregateKind.AVG, False)]
@@ -125,7 +126,7 @@ class Simulated:
     Attributes:
         truth: Count, sum and average of all pairs.
         answers: For each of these, one per draw.
-        is_missed: Per draw, whether no late row was drawn.
+        late_drawn: Per draw, how many late rows were.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class Simulated:
         self.truth = np.append(self.truth, self.truth[1] / max(self.truth[0], 1))
         count, total = pairs.astype(float), pairs * (pairs + 1) / 2
         squares = pairs * (pairs + 1) * (2 * pairs + 1) / 6
-        is_late, told, missed = np.arange(rows) >= rows - late, [], []
+        is_late, told, late_drawn = np.arange(rows) >= rows - late, [], []
         for _ in range(draws):
             drawn, cohort = chance.random(rows), chance.integers(0, COHORTS, rows)
             slices = []
@@ -149,11 +150,12 @@ class Simulated:
                 ]
                 slices.append(_partials_of(by_cohort, 1 / sampling_rate, largest=int(pairs[kept].max(initial=0))))
             told.append(_of_both(*slices))
-            missed.append(not slices[1]["rows"])
-        self.is_missed = np.array(missed)
+            late_drawn.append(int((is_late & (drawn < late_rate)).sum()))
+        self.late_drawn = np.array(late_drawn)
         shed = [ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": min(rate, late_rate)})]
+        self.partials = partials(*told)
         self.answers = [
-            batch.to_pylist() for one in _OUTPUTS for batch in Answering([one], 0.95).answers(partials(*told), shed)
+            batch.to_pylist() for one in _OUTPUTS for batch in Answering([one], 0.95).answers(self.partials, shed)
         ]
 
     def coverage(self) -> list[float]:
@@ -207,9 +209,13 @@ def _of_both(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _heavy_key(chance: np.random.Generator) -> npt.NDArray[np.int64]:
+def _heavy_key(chance: np.random.Generator, rows: int = 4000) -> npt.NDArray[np.int64]:
     """A tenth of the rows have one key, and with it nine tenths of the pairs."""
-    return np.where(chance.random(4000) < 0.1, 500, chance.poisson(6, 4000))
+    return np.where(chance.random(rows) < 0.1, 500, chance.poisson(6, rows))
+
+
+def _zipf(rows: int, seed: int) -> npt.NDArray[np.int64]:
+    return np.random.default_rng(seed).zipf(1.6, rows).clip(max=200)
 
 
 POPULATIONS = {
@@ -218,7 +224,7 @@ POPULATIONS = {
     "very few": (np.full(20, 10), 0.2),
     "by chance": (np.random.default_rng(1).poisson(2.0, 1500), 0.2),
     "one key has nearly all": (_heavy_key(np.random.default_rng(2)), 0.05),
-    "Zipf over keys": (np.random.default_rng(3).zipf(1.6, 20_000).clip(max=200), 0.1),
+    "Zipf over keys": (_zipf(20_000, 3), 0.1),
 }
 
 
@@ -234,13 +240,67 @@ def test_bounds_hold_as_often_as_they_should(name: str) -> None:
 def test_bounds_hold_where_none_of_some_late_rows_was_drawn(late: int, late_rate: float) -> None:
     pairs = np.random.default_rng(4).integers(1, 6, 1000 + late)
     simulated = Simulated(pairs, 0.5, draws=500, seed=9, late=late, late_rate=late_rate)
-    missed = simulated.is_missed
+    missed = simulated.late_drawn == 0
     assert missed.sum() > 100
     for truth, told in zip(simulated.truth, simulated.answers, strict=True):
         of_missed = [told[draw] for draw in np.flatnonzero(missed)]
         holds = [one["lower"] <= truth <= one["upper"] for one in of_missed]
         assert np.mean(holds) >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / len(holds))
         assert told is simulated.answers[0] or all(one["low"] for one in of_missed)
+
+
+LATE = {
+    "alike": (np.full(1000, 3), 0.5, np.full(150, 3), 0.01),
+    "by chance": (np.random.default_rng(5).poisson(2.0, 1000), 0.9, np.random.default_rng(6).poisson(2.0, 150), 0.01),
+    "hardly any": (np.full(400, 2), 0.5, np.full(40, 2), 0.05),
+    "Zipf": (_zipf(1000, 7), 0.9, _zipf(150, 8), 0.01),
+    "one key has nearly all": (
+        _heavy_key(np.random.default_rng(9), 1000),
+        0.9,
+        _heavy_key(np.random.default_rng(3), 150),
+        0.01,
+    ),
+}
+"""What rows of a high rate bring, that rate, what late rows bring, and theirs."""
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_trusted_bounds_hold_where_one_or_two_late_rows_were_drawn(name: str) -> None:
+    early, rate, late, late_rate = LATE[name]
+    pairs = np.concatenate([early, late]).astype(np.int64)
+    simulated = Simulated(pairs, rate, draws=600, seed=9, late=len(late), late_rate=late_rate)
+    is_few = (simulated.late_drawn > 0) & (simulated.late_drawn < 3)
+    assert is_few.sum() > 100
+    for truth, told in zip(simulated.truth, simulated.answers, strict=True):
+        of_few = [told[draw] for draw in np.flatnonzero(is_few)]
+        is_trusted = np.array([not one["low"] and one["lower"] is not None for one in of_few])
+        holds = np.array([one["lower"] is None or one["lower"] <= truth <= one["upper"] for one in of_few])
+        margin = 3 * np.sqrt(0.95 * 0.05 / len(of_few))
+        assert (is_trusted & ~holds).mean() <= (0.05 + margin) * is_trusted.mean() + 0.005
+
+
+def test_samples_without_the_rows_that_have_nearly_all_pairs_are_not_trusted_once_these_were_seen() -> None:
+    pairs = np.append(np.full(2000, 3), np.full(5, 5000))
+    simulated = Simulated(pairs, 0.2, draws=300, seed=1)
+    for output, truth, told in zip(_OUTPUTS[:2], simulated.truth, simulated.answers, strict=False):
+        trusted = [one for one in told if not one["low"]]
+        assert len(trusted) > 90
+        assert np.mean([one["lower"] <= truth <= one["upper"] for one in trusted]) < 0.2
+        answering = Answering([output], 0.95)
+        sums = answering.carried.sums(simulated.partials)[7, 0]
+        assert are_missed(with_large_rows({}, sums))
+        [again] = answering.answers(simulated.partials, effective_shares={"7.0": 0.0})
+        assert all(again.column("low").to_pylist())
+
+
+@pytest.mark.parametrize("name", ["alike", "by chance", "one key has nearly all"])
+def test_samples_of_rows_that_bring_alike_stay_trusted(name: str) -> None:
+    pairs, rate = POPULATIONS[name]
+    simulated = Simulated(pairs.astype(np.int64), rate, draws=200, seed=3)
+    for output in _OUTPUTS[:2]:
+        sums = Answering([output], 0.95).carried.sums(simulated.partials)[7, 0]
+        assert sums.windows > 150
+        assert not are_missed(with_large_rows({}, sums))
 
 
 def test_where_few_rows_have_nearly_all_pairs_answers_are_low() -> None:

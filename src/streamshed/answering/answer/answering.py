@@ -15,7 +15,6 @@ from streamshed.answering.count_windows.numbered_windows import numbered_windows
 from streamshed.answering.derive.derived_answers import AnsweredParts, DerivedAnswers
 from streamshed.answering.estimate.aggregate_value import (
     exact_texts,
-    population_variances,
     sampled_variances,
     values,
 )
@@ -209,7 +208,6 @@ class Answering:
             shape,
             partials,
             numbers,
-            population_variances(shape, partials),
             kept_rate,
             shape.each_within(self._confidence),
         )

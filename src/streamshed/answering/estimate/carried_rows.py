@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from streamshed.answering.estimate.aggregate_value import SPREADS
+from streamshed.answering.estimate.cohort_estimate import LEAST_EFFECTIVE, brought_spread
 from streamshed.answering.estimate.effective_rows import effective_rows
 from streamshed.answering.estimate.largest_row import LargestRow
 from streamshed.answering.table.answer_schema import ANSWER
@@ -23,6 +24,7 @@ from streamshed.answering.table.outputs_by_place import OutputsByPlace
 from streamshed.answering.table.shed_interval import share_name
 from streamshed.answering.table.window_partials import Doubles, Longs, WindowPartials
 from streamshed.network.terms.aggregate import AggregateKind
+from streamshed.network.terms.join_shedding import COHORTS
 
 _CARRIED = frozenset({AggregateKind.SUM, AggregateKind.AVG, *SPREADS})
 
@@ -82,7 +84,8 @@ class CarriedRows:
         sums: dict[tuple[int, int], CarriedSums] = {}
         for index in np.unique(outputs).tolist():
             output, windows = self._outputs[index], partials.take(rows[outputs == index])
-            sums[output.definition_id, output.slot] = _carried(output.shape, windows)
+            carried = _carried_by_cohorts if output.shape.in_cohorts else _carried
+            sums[output.definition_id, output.slot] = carried(output.shape, windows)
         return sums
 
     def usual(self, partials: WindowPartials, outputs: Longs, effective_shares: Mapping[str, float]) -> Doubles:
@@ -113,5 +116,21 @@ def _carried(shape: Shape, windows: WindowPartials) -> CarriedSums:
     )
 
 
+def _carried_by_cohorts(shape: Shape, windows: WindowPartials) -> CarriedSums:
+    """The same where drawn rows bring many at once: of which cohorts one has a row that leads."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        weight = windows.doubles("rows_weighted") / windows.doubles("rows")
+    spread = brought_spread(shape, windows)
+    largest = spread.largest_row()
+    is_trusted_without = (largest.others >= LEAST_EFFECTIVE) & (spread.cohorts >= COHORTS - 1)
+    is_led = is_trusted_without & ~(largest.effective_rows >= LEAST_EFFECTIVE)
+    return CarriedSums(
+        windows=float(is_trusted_without.sum()),
+        missed=float((weight - 1.0)[is_led].sum()),
+        lead=float((largest.lead / weight)[is_led].sum()),
+    )
+
+
 def _is_carried(output: Output) -> bool:
-    return output.shape.function in _CARRIED and not output.shape.in_cohorts
+    shape = output.shape
+    return shape.function in _CARRIED or (shape.in_cohorts and shape.function is AggregateKind.COUNT)

@@ -12,26 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 
+from streamshed.answering.estimate.cohort_spread import Spread, summed_squares
 from streamshed.answering.table.window_partials import Doubles, Longs, WindowPartials
 from streamshed.network.terms.join_shedding import COHORTS
 
 _LOST = 1e-9
 """A difference that is this much smaller than what it is of has no digits left."""
-
-
-@dataclass(frozen=True)
-class Spread:
-    """How far off totals are, one each.
-
-    Attributes:
-        variance: Estimated, without bias.
-        effective_rows: As if so many rows had brought as much each; infinite where cohorts cannot tell that from more.
-        cohorts: In how many there is anything.
-    """
-
-    variance: Doubles
-    effective_rows: Doubles
-    cohorts: Longs
 
 
 @dataclass(frozen=True)
@@ -103,9 +89,6 @@ class CohortSums:
         estimated by ∫ S²(Σ_{P < 1 − x} Z_kP) dx over x from 0 to 1. There min(1 − P, 1 − Q)·Z_P·Z_Q is what counts of
         two rates, and the mean of Z_P·Z_Q is t_P·t_Q/max(P, Q): no bias, whatever rates there are.
 
-        The effective number of rows is (Σ y²)²/Σ y⁴, y = Σ_P sqrt(1 − P)·t_iP/P; the fourth powers are estimated from
-        those of the cohorts' deviations, less what many rows alike would give.
-
         Args:
             brought: Per sum, what it contributes.
 
@@ -129,11 +112,12 @@ class CohortSums:
             for level, lower in itertools.pairwise([*levels.tolist(), 0.0]):
                 is_of_level = shed_share == level
                 added += np.bincount(places[is_of_level], scaled[is_of_level], size).reshape(shape)
-                variance += (level - lower) * _summed_squares(added)
-            at_once = np.asarray(np.bincount(places, scaled * np.sqrt(shed_share), size), np.float64)
-            effective = _effective(at_once.reshape(shape))
-        there = np.bincount(places[sheds], minlength=size).reshape(shape) > 0
-        return Spread(variance, effective, there.sum(axis=1))
+                variance += (level - lower) * summed_squares(added)
+            by_cohort = (
+                np.asarray(np.bincount(places, numbers, size), np.float64).reshape(shape)
+                for numbers in (scaled * np.sqrt(shed_share), brought * sheds, self.rows * sheds)
+            )
+            return Spread(variance, *by_cohort)
 
 
 _FIELDS = ("weight", "rows", "present", "total", "squares")
@@ -144,26 +128,3 @@ def _difference(first: Doubles, second: Doubles) -> Doubles:
         difference = first - second
         is_lost = (np.abs(difference) <= _LOST * (np.abs(first) + np.abs(second))) & (difference != 0)
     return np.where(is_lost, np.nan, difference)
-
-
-def _summed_squares(sums: Doubles) -> Doubles:
-    """Estimate Σx² of numbers x that were put into cohorts at random, from the sums of the cohorts."""
-    centered = sums - sums.mean(axis=1, keepdims=True)
-    squares: Doubles = COHORTS / (COHORTS - 1) * (centered**2).sum(axis=1)
-    return squares
-
-
-def _effective(sums: Doubles) -> Doubles:
-    """Estimate (Σx²)²/Σx⁴ of numbers x that were put into cohorts at random, from the sums of the cohorts.
-
-    With M = Σ(sum − mean)⁴, A = (1 − 1/K)(1 − 3/K + 3/K²) and B = (1 − 1/K)²/K, the mean of M is
-    A·Σx⁴ + 3B·((Σx²)² − Σx⁴). The mean of the square of an estimate of Σx² is (Σx²)² + 2/(K − 1)·((Σx²)² − Σx⁴).
-    """
-    k = COHORTS
-    first, second = (1 - 1 / k) * (1 - 3 / k + 3 / k**2), (1 - 1 / k) ** 2 / k
-    centered = sums - sums.mean(axis=1, keepdims=True)
-    squares, fourths = _summed_squares(sums), (centered**4).sum(axis=1)
-    of_fourths = (fourths - 3 * second * (k - 1) / (k + 1) * squares**2) / (first - 3 * second + 6 * second / (k + 1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effective_rows = np.where(of_fourths > 0, squares**2 / of_fourths, np.inf)
-    return np.maximum(np.where(squares > 0, effective_rows, 0.0), 1.0)

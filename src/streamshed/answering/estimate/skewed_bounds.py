@@ -11,36 +11,46 @@ from streamshed.network.terms.aggregate import AggregateKind
 
 
 def skewed_bounds(
-    shape: Shape, partials: WindowPartials, estimated: Doubles, error: Doubles, confidence: float
+    shape: Shape,
+    partials: WindowPartials,
+    estimated: Doubles,
+    error: Doubles,
+    confidence: float,
+    largest: Doubles | None = None,
 ) -> tuple[Doubles, Doubles]:
-    """Return the bounds of sums and averages, NaN where there are none: of sums of both signs, and of all else.
+    """Return the bounds of counts, sums and averages, NaN where there are none: of sums of both signs, and of all else.
 
-    They are those of `skewed_interval`: of a sum as it is, of an average from the nearer one of the extremes of the
-    rows kept, so that the contributions have one sign.
+    They are those of `skewed_interval`: of a count or sum as it is, of an average from the nearer one of the extremes
+    of the rows kept, so that the contributions have one sign.
 
     Args:
         shape: What is asked.
         partials: Of windows.
-        estimated: Sums or averages.
+        estimated: Counts, sums or averages.
         error: Their standard errors.
         confidence: c, in (0, 1).
+        largest: What one more row would add at the least rate; None: the largest value that was kept.
     """
     least, greatest = partials.doubles("least_number"), partials.doubles("greatest_number")
-    weight = partials.doubles("greatest_weight")
+    origin, reach, divisor = np.zeros(len(partials)), np.ones(len(partials)), np.ones(len(partials))
     match shape.function:
+        case AggregateKind.COUNT:
+            pass
         case AggregateKind.SUM:
-            is_of_one_sign = (least >= 0) | (greatest <= 0)
-            origin = np.where(is_of_one_sign, 0.0, np.nan)
-            largest = np.maximum(-least, greatest) * weight
+            origin = np.where((least >= 0) | (greatest <= 0), 0.0, np.nan)
+            reach = np.maximum(-least, greatest)
         case AggregateKind.AVG:
-            with np.errstate(invalid="ignore", divide="ignore"):
+            with np.errstate(invalid="ignore"):
                 below, above = estimated - least, greatest - estimated
                 origin = np.where(above >= below, least, greatest)
-                largest = np.maximum(np.maximum(below, above), 0.0) * weight / partials.doubles("present_weighted")
+                reach, divisor = np.maximum(np.maximum(below, above), 0.0), partials.doubles("present_weighted")
         case _:
-            origin = largest = np.full(len(partials), np.nan)
-    with np.errstate(invalid="ignore"):
-        lower, upper = skewed_interval(estimated - origin, np.where(error > 0, error, np.nan), largest, confidence)
+            unknown = np.full(len(partials), np.nan)
+            return unknown, unknown
+    with np.errstate(invalid="ignore", divide="ignore"):
+        largest = reach * partials.doubles("greatest_weight") if largest is None else largest
+        error = np.where(error > 0, error, np.nan)
+        lower, upper = skewed_interval(estimated - origin, error, largest / divisor, confidence)
         return lower + origin, upper + origin
 
 

@@ -119,7 +119,8 @@ def _start_overloaded(spark: SparkSession, servers: str, checkpoint: Path, sink:
     settings = {"trigger": f"{TRIGGER_SECONDS} seconds", "headroom": HEADROOM, "partitions": 1}
     with pytest.MonkeyPatch.context() as patch:
         run_on(patch, MACHINE)
-        return queries.start(spark, checkpoint=checkpoint, sink=sink, **settings)
+        run: Run = queries.start(spark, checkpoint=checkpoint, sink=sink, **settings)
+    return run
 
 
 def _run(spark: SparkSession, servers: str, topics: Topics, folder: Path) -> dict[str, Any]:

@@ -73,17 +73,17 @@ def answered(journal: Iterable[dict[str, Any]], sent: Sent) -> list[Answered]:
         >>> [(one.delay_seconds, one.useful_rows) for one in answered([row, row], Sent([50, 150], [10.0, 11.0]))]
         [(3.0, 30.0), (2.0, 30.0)]
     """
-    found, before = [], 0
+    micro_batches, before = [], 0
     for row in journal:
         rows = int(row["offered_rows"])
         if rows > 0:
             ended = row["started_at_seconds"] + row["processing_seconds"]
             useful = rows * float(row["work_share"])
-            found.append(
+            micro_batches.append(
                 Answered(sent_at_seconds=sent.when(before), ended_at_seconds=ended, rows=rows, useful_rows=useful)
             )
         before += rows
-    return found
+    return micro_batches
 
 
 def load_outcome(micro_batches: Sequence[Answered], *, since_seconds: float, until_seconds: float) -> LoadOutcome:

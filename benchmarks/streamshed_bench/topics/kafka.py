@@ -76,6 +76,7 @@ def run(options: BenchOptions) -> BenchResult:
         spark = stack.enter_context(bench_session("kafka", options={"spark.jars": jars}))
         bench = _Bench(spark, place, broker, jars, packet_trace(options), sizes)
         outcome = bench.measured(options.progress)
+    recoveries = {"kill -9 of the driver": outcome.kill, "broker gone": outcome.outage}
     return BenchResult(
         figures=figures_of(outcome),
         details=_details(outcome, sizes),
@@ -83,10 +84,7 @@ def run(options: BenchOptions) -> BenchResult:
             draw_kafka,
             speeds={"ours": statistics.median(outcome.ours), "plain Spark": statistics.median(outcome.native)},
             delays={load: at.delay_p95_seconds for load, at in outcome.loads.items()},
-            recoveries={
-                name: (one.first_seconds, one.in_time_seconds)
-                for name, one in (("kill -9 of the driver", outcome.kill), ("broker gone", outcome.outage))
-            },
+            recoveries={name: (after.first_seconds, after.in_time_seconds) for name, after in recoveries.items()},
             goal_seconds=_LATENCY_SECONDS,
         ),
     )
@@ -94,13 +92,11 @@ def run(options: BenchOptions) -> BenchResult:
 
 def figures_of(outcome: KafkaOutcome) -> dict[str, float]:
     """Condense what was measured into the benchmark's figures; the ratio is the median of the rounds' own."""
-    calm = outcome.loads[1].rows_per_second
+    calm, speeds = outcome.loads[1].rows_per_second, zip(outcome.ours, outcome.native, strict=True)
     return {
         "rows_per_second": statistics.median(outcome.ours),
         "rows_per_second_native": statistics.median(outcome.native),
-        "ratio_to_native": statistics.median(
-            one / other for one, other in zip(outcome.ours, outcome.native, strict=True)
-        ),
+        "ratio_to_native": statistics.median(ours / native for ours, native in speeds),
         "rows_per_second_at_1": calm,
         **{f"delay_p95_at_{load}_seconds": at.delay_p95_seconds for load, at in outcome.loads.items()},
         **{f"kept_share_at_{load}": at.kept_share for load, at in outcome.loads.items()},
@@ -224,33 +220,33 @@ class _Bench:
         sizes, broker = self._sizes, self._broker
         make_topic(self._spark, broker.servers, _FED_TOPIC, PARTITIONS)
         feed = TopicFeed(staged.files, sizes.file_seconds, sender(self._spark, broker.servers, _FED_TOPIC))
-        process = OwnProcess(self._process_settings())
+        runner = OwnProcess(self._process_settings())
         spans, share = dict[int, tuple[float, float]](), partial(_share, sizes)
         try:
-            process.start()
-            process.await_start()
+            runner.start()
+            runner.await_start()
             progress("1x, to warm up", share(0))
             feed.play(sizes.calm_seconds)
             for number, load in enumerate(sizes.loads, 1):
                 progress(f"{load}x", share(number))
                 spans[load] = feed.play(sizes.load_seconds, copies=load)
-            process.await_rows(feed.sent.total)
+            runner.await_rows(feed.sent.total)
             progress("killed", share(len(sizes.loads) + 1))
             feed.play(sizes.calm_seconds)
-            killed_at = process.kill()
-            process.start()
+            killed_at = runner.kill()
+            runner.start()
             feed.play(sizes.recovering_seconds)
-            process.await_rows(feed.sent.total)
+            runner.await_rows(feed.sent.total)
             progress("the broker is gone", share(len(sizes.loads) + 2))
             broker.kill()
             time.sleep(sizes.outage_seconds)
             broker.start()
             back_at = time.time()
             feed.play(sizes.recovering_seconds)
-            process.await_rows(feed.sent.total)
+            runner.await_rows(feed.sent.total)
         finally:
-            process.end()
-        return outcome_of(process.journal(), feed.sent, spans, killed_at, back_at, sizes)
+            runner.end()
+        return outcome_of(runner.journal(), feed.sent, spans, killed_at, back_at, sizes)
 
     def _process_settings(self) -> ProcessSettings:
         return ProcessSettings(

@@ -62,31 +62,31 @@ class OwnProcess:
 
     def __init__(self, settings: ProcessSettings) -> None:
         self._settings, self._folder = settings, Path(settings.folder)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it; it goes on from its checkpoint."""
         command = [sys.executable, "-m", "streamshed_bench.topics.own_process", json.dumps(asdict(self._settings))]
         self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+            self._child = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
     def kill(self) -> float:
         """Kill it with `kill -9`, its Java with it; returns when, seconds since the epoch."""
-        process, self._process = self._process, None
+        child, self._child = self._child, None
         at = time.time()
-        if process is not None:
+        if child is not None:
             with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
         return at
 
     def end(self) -> None:
         """Let it stop, and wait for that."""
         (self._folder / _END).touch()
-        if self._process is not None:
+        if self._child is not None:
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_PATIENCE_SECONDS)
+                self._child.wait(_PATIENCE_SECONDS)
         self.kill()
 
     def journal(self) -> list[dict[str, Any]]:
@@ -95,7 +95,7 @@ class OwnProcess:
         Raises:
             UnfinishedBenchmarkError: It has ended by itself.
         """
-        if self._process is not None and self._process.poll() not in (None, 0):
+        if self._child is not None and self._child.poll() not in (None, 0):
             raise UnfinishedBenchmarkError(f"the network over the topic has ended: {self._last_words()}")
         file = self._folder / _JOURNAL
         rows: list[dict[str, Any]] = json.loads(file.read_text()) if file.exists() else []

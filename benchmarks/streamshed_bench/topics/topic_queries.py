@@ -98,8 +98,8 @@ def alike(
     """
     with_rows = [[one for one in query if one.rows > 0][:micro_batches] for query in queries]
     if any(len(query) < micro_batches for query in with_rows):
-        found = [len(query) for query in with_rows]
-        raise UnfinishedBenchmarkError(f"native queries ended after {found} of {micro_batches} micro-batches")
+        counts = [len(query) for query in with_rows]
+        raise UnfinishedBenchmarkError(f"native queries ended after {counts} of {micro_batches} micro-batches")
     return tuple(tuple(replace(one, rows=rows) for one in query) for query in with_rows)
 
 

@@ -130,7 +130,7 @@ def test_a_process_that_has_ended_says_why(tmp_path: Path) -> None:
     process.await_start()
     process.await_rows(7)
     (tmp_path / "log").write_text("Traceback\nno broker answers")
-    process._process = Ended()  # noqa: SLF001 - as if it had been started
+    process._child = Ended()  # noqa: SLF001 - as if it had been started
     with pytest.raises(UnfinishedBenchmarkError, match="has ended: Traceback no broker answers"):
         process.journal()
 

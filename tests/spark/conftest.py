@@ -15,6 +15,8 @@ from tests.thoroughness import is_thorough
 
 _HERE = Path(__file__).parent
 _TRUNKS, _ELASTIC = "tests/spark/trunks/", "tests/spark/elastic/"
+_WHOLE = (_ELASTIC, "tests/spark/kafka/")
+"""Folders whose tests run in one session: they share servers."""
 
 _FIRST = (*(f"{_TRUNKS}{trunks[0]}/" for trunks in TOGETHER), f"{_TRUNKS}drop/", _ELASTIC, "tests/spark/batch/")
 """The longest come first, one in each session. Each begins with two: what is third waits behind the first."""
@@ -28,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class SessionScheduling(LoadScopeScheduling):  # type: ignore[misc] # xdist has no types
-    """Lets trunks that share a process run in one session, so the elastic course, and the tests of each file."""
+    """Lets trunks that share a process run in one session, so those that share servers, and the tests of each file."""
 
     def _split_scope(self, nodeid: str) -> str:
         return _scope_of(nodeid)
@@ -38,7 +40,7 @@ def _scope_of(nodeid: str) -> str:
     file = nodeid.partition("::")[0]
     if file.startswith(_TRUNKS):
         return f"{_TRUNKS}{together_with(_folder_in(_TRUNKS, file))[0]}/"
-    return _ELASTIC if file.startswith(_ELASTIC) else file
+    return next(filter(file.startswith, _WHOLE), file)
 
 
 def _folder_in(folder: str, file: str) -> str:

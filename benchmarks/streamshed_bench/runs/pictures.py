@@ -145,6 +145,44 @@ def draw_goodput(path: Path, *, courses: Mapping[str, Mapping[str, Mapping[float
     write_png(figure, path)
 
 
+def draw_kafka(
+    path: Path,
+    *,
+    speeds: Mapping[str, float],
+    delays: Mapping[int, float],
+    recoveries: Mapping[str, tuple[float, float]],
+    goal_seconds: float,
+) -> None:
+    """Draw how fast a topic is read, how late its rows are answered, and how soon again after crashes.
+
+    Args:
+        path: The file.
+        speeds: Rows per second by contestant.
+        delays: 95th percentile by load, seconds.
+        recoveries: By what was gone, seconds to the first answers and to those within the goal.
+        goal_seconds: The latency goal.
+
+    Raises:
+        SinkUnavailableError: The file cannot be written.
+    """
+    figure = _figure((12.0, 3.6), "A topic of a real broker on the same cores")
+    contestants, by_load, recovered = figure.subplots(1, 3)
+    contestants.barh(list(speeds), list(speeds.values()), color=BLUE)
+    contestants.invert_yaxis()
+    contestants.set_xlabel("rows per second")
+    contestants.xaxis.set_major_formatter(EngFormatter())
+    by_load.bar([f"{load}×" for load in delays], list(delays.values()), color=BLUE)
+    by_load.set_ylabel("95th percentile of delay, seconds")
+    for number, (label, color) in enumerate((("first answers", BLUE), ("within the goal", ORANGE))):
+        places = [place + 0.4 * number for place in range(len(recoveries))]
+        recovered.bar(places, [both[number] for both in recoveries.values()], width=0.4, color=color, label=label)
+    recovered.set_xticks([place + 0.2 for place in range(len(recoveries))], list(recoveries))
+    recovered.set_ylabel("seconds")
+    recovered.legend(fontsize=8, frameon=False)
+    by_load.axhline(goal_seconds, color=GRAY, linewidth=1, linestyle="--")
+    write_png(figure, path)
+
+
 def draw_accuracy(path: Path, *, errors: Mapping[tuple[str, float], Sequence[float]]) -> None:
     """Draw each policy's mean error over the load, and over time under a load in the middle: [B04] Figures 4 and 5.
 

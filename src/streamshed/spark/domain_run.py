@@ -178,6 +178,7 @@ class DomainRun:
             effective_shares=lambda: effective_shares(self._loop.state.learned, outputs),
             usual_ranges=lambda: usual_ranges(self._loop.state.learned, outputs),
             lost=self._topics.lost,
+            newest_records=self._topics.newest_records,
         )
 
     @property

@@ -22,6 +22,7 @@ from streamshed_bench.inputs.workload import packet_queries
 from tests.spark.event_times import at
 from tests.spark.files import write_parquet
 from tests.spark.harness import QUICK, Collected, wait_for_micro_batch
+from tests.thoroughness import thorough
 
 ONCE = {**QUICK, "trigger": "10 minutes"}
 """Settings under which the micro-batch with the row is still the last one when it is looked at."""
@@ -44,7 +45,7 @@ SCHEMA = pa.schema(
 PACKET = (at(0), "a", "b", 1, 80, 100, 6)
 
 
-@pytest.mark.parametrize("count", [7, 70])
+@pytest.mark.parametrize("count", [pytest.param(7, marks=thorough), 70])
 def test_generated_methods_can_be_compiled_and_what_a_row_passes_is_computed_once(
     spark: SparkSession, tmp_path: Path, count: int
 ) -> None:

@@ -1,4 +1,7 @@
-"""A burst is shed in the first micro-batch that has it: its size is known before it runs."""
+"""A burst of files is shed in the first micro-batch that has it: its size is known before it runs.
+
+Of a topic, the same is tested by `make test`: tests/spark/kafka/test_shared_topic.py.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,9 @@ from tests.spark.files import write_parquet
 from tests.spark.harness import Collected, finish, wait_for_micro_batch, wait_until
 from tests.spark.streaming.calibrated import calibrate
 from tests.spark.streaming.slow_machine import Machine, run_on
+from tests.thoroughness import thorough
+
+pytestmark = thorough
 
 TRIGGER_SECONDS = 0.5
 HEADROOM = 0.8

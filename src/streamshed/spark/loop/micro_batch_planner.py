@@ -31,7 +31,7 @@ from streamshed.spark.loop.carrier_clock import CarrierClock, with_sure_signs
 from streamshed.spark.loop.join_planner import JoinOutcome, JoinPlanner
 from streamshed.spark.loop.outcome_of_report import outcome_of
 from streamshed.spark.loop.partly_joined_times import ComingRows, lasting, partly_joined_times
-from streamshed.spark.loop.upcoming_windows import Ahead, upcoming_windows
+from streamshed.spark.loop.upcoming_windows import Ahead, NewestRecords, upcoming_windows
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 from streamshed.spark.plan.share_codes import share_codes, sized_shares
 from streamshed.spark.plan.written_plans import KEPT_PLANS, WrittenPlans
@@ -71,6 +71,7 @@ class MicroBatchPlanner:
         effective_shares: Returns `PlanRow.effective_shares`, as far as they are known.
         usual_ranges: Returns `PlanRow.usual_ranges`, likewise.
         lost: Finds rows that brokers have deleted.
+        newest_records: Returns `Ahead.newest_records` of a micro-batch; the last argument is what the one before left.
     """
 
     joined: Mapping[str, JoinOutcome] = MappingProxyType({})
@@ -101,22 +102,20 @@ class MicroBatchPlanner:
         effective_shares: Callable[[], Mapping[str, float]] = dict,
         usual_ranges: Callable[[], Mapping[str, UsualRange]] = dict,
         lost: LostRows | None = None,
+        newest_records: NewestRecords = lambda _micro_batch_id, _places, _rows_left: {},
     ) -> None:
-        self._facts = facts
-        self._loop = loop
+        self._facts, self._loop = facts, loop
         self._checkpoint = checkpoint
         self._plans = WrittenPlans(plans)
         self._plans.discard_drafts()
         self._plans.refuse_lost(last_committed(checkpoint))
         self._clock, self._steady_clock = clock, steady_clock
-        self._reports = reports
-        self._on_outcome = on_outcome
-        self._needs, self._on_decision = needs, on_decision
+        self._reports, self._newest_records = reports, newest_records
+        self._on_outcome, self._on_decision, self._needs = on_outcome, on_decision, needs
         self._effective_shares, self._usual_ranges = effective_shares, usual_ranges
         self._lost = LostRows({}) if lost is None else lost
         self._joins = joins if joins is not None else JoinPlanner((), frozenset(), dict)
-        self._lock = threading.Lock()
-        self._sizes = RowSizes()
+        self._lock, self._sizes = threading.Lock(), RowSizes()
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
         last = self._plans.last()
         self._carrier = CarrierClock(facts.sources, last, watermark_so_far(checkpoint))
@@ -217,7 +216,8 @@ class MicroBatchPlanner:
             self._carrier.resume(self._read_in(micro_batch_id - 1, last))
         opened = watermark_milliseconds(self._checkpoint, micro_batch_id - 1) * 1000
         lost = self._lost.coming(self._checkpoint, micro_batch_id, self.places)
-        return Ahead(micro_batch_id, now, steady, upcoming, rows_by_name(upcoming), lost, opened, last)
+        newest = self._newest_records(micro_batch_id, self.places, self._rows_left)
+        return Ahead(micro_batch_id, now, steady, upcoming, rows_by_name(upcoming), lost, newest, opened, last)
 
     def _question(self, ahead: Ahead) -> Upcoming:
         """What the control loop is told of it."""

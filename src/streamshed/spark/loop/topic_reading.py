@@ -12,7 +12,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.control.rows_to_read import StreamReading, rows_to_read
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.kafka_source import KafkaSource
-from streamshed.spark.checkpoint.checkpoint_reader import first_offsets, rows_by_offsets
+from streamshed.spark.checkpoint.checkpoint_reader import first_offsets, offset_ranges, rows_by_offsets
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.source.broker import Broker
@@ -96,6 +96,27 @@ class TopicReading:
         for name, reading in self._readings.items():
             came = report.offered_rows.get(name, 0) + self._left.get(name, 0) - left.get(name, 0)
             self._readings[name] = StreamReading(reading.most_rows, max(0, came) / seconds)
+
+    def newest_records(self, micro_batch_id: int, places: SourcePlaces, rows_left: Mapping[str, int]) -> dict[str, int]:
+        """Return when the newest record of each stream was written, microseconds, where records may be too old.
+
+        Streams that nobody tells of are left out, and those of which the micro-batch before left nothing.
+
+        Args:
+            micro_batch_id: The micro-batch that is planned.
+            places: Of the sources.
+            rows_left: By stream, how many rows the one before left; one that is left out may have left any.
+        """
+        settings = self._loop.settings
+        if settings.advisory or settings.max_age_microseconds is None or not self._sources:
+            return {}
+        ranges = offset_ranges(self._checkpoint, micro_batch_id, places)
+        written = {}
+        for name, broker in self._brokers.items():
+            ends = [ranges[source][1] for source in places.sources_of(name) if source in ranges]
+            if ends and rows_left.get(name, 1) > 0:
+                written[name] = broker.newest(ends[0])
+        return {name: instant for name, instant in written.items() if instant is not None}
 
     def written(self, micro_batch_id: int) -> None:
         """Say how much the next micro-batch reads, once the answers of this one are written and before that begins."""

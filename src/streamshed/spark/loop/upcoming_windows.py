@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED
+from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.common.far_ahead import microseconds_of
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.loop.carrier_clock import CarrierClock
@@ -15,6 +16,9 @@ from streamshed.spark.plan.plan_row import PlanRow
 from streamshed.spark.source.event_times import event_times, joined_times
 from streamshed.spark.source.upcoming_rows import StreamRows
 from streamshed.spark.source.waiting_times import backlog_of
+
+NewestRecords = Callable[[int, SourcePlaces, Mapping[str, int]], Mapping[str, int]]
+"""By micro-batch, places of the sources, and rows that the one before left: `Ahead.newest_records`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Ahead:
         upcoming: What its sources bring, as far as that is known.
         rows: How many rows these are.
         lost: By stream that it lacks rows of, as a broker has deleted them, which share is there.
+        newest_records: By stream over a topic, when its newest record was written, microseconds, as far as it is known.
         opened: The watermark that decides lateness in it, microseconds.
         last: The plan of the one before; None: there was none.
     """
@@ -38,6 +43,7 @@ class Ahead:
     upcoming: dict[str, StreamRows]
     rows: Mapping[str, int]
     lost: Mapping[str, float]
+    newest_records: Mapping[str, int]
     opened: int
     last: PlanRow | None
 
@@ -83,6 +89,14 @@ def _times_of_sources(
             least_step=0 if stream.is_numbered else round(facts.trigger_interval_seconds * 1e6),
         )
         left = rows_left.get(stream.name, 0)
-        waiting = backlog_of(coming, left, guessed_until=times.last, read_until=latest, now=now, before=before)
+        waiting = backlog_of(
+            coming,
+            left,
+            guessed_until=times.last,
+            read_until=latest,
+            now=now,
+            before=before,
+            written_until=ahead.newest_records.get(stream.name),
+        )
         of_sources[stream.name] = times if stream.is_numbered else replace(times, backlog=waiting)
     return of_sources

@@ -22,7 +22,7 @@ _PATIENCE_SECONDS = 10
 _RUNNING_PATIENCE_SECONDS = 2
 """The same while micro-batches wait for it."""
 
-_EARLIEST = re.compile(r"([^\s{]+)-(\d+)=ListOffsetsResultInfo\(offset=(-?\d+)")
+_PLACE = re.compile(r"([^\s{]+)-(\d+)=ListOffsetsResultInfo\(offset=(-?\d+), timestamp=(-?\d+)")
 """An entry of the answer as Java writes it: all of it is read by one call, where each entry by itself takes six."""
 
 
@@ -40,7 +40,7 @@ class Broker:
         self._java: Any = spark.sparkContext._jvm  # noqa: SLF001 - Kafka's client has no other way
         self._label, self._servers, self._options = label, servers, options
         self._client: Any = None
-        self._request: tuple[PartitionOffsets, Any] | None = None
+        self._requests: dict[str, tuple[PartitionOffsets, Any]] = {}
 
     def require_topics(self, topics: Iterable[str]) -> None:
         """See that the cluster answers, and has some topics.
@@ -66,16 +66,25 @@ class Broker:
         Args:
             partitions: Whatever their offsets are.
         """
-        try:
-            promised = self._admin().listOffsets(self._request_for(partitions)).all()
-            # Not `str`, which asks Java for one entry after the other.
-            text = self._answer(promised, _RUNNING_PATIENCE_SECONDS).toString()
-        except Py4JError:
+        places = self._places("earliest", partitions)
+        if places is None:
             return None
         offsets: PartitionOffsets = {}
-        for topic, partition, offset in _EARLIEST.findall(text):
+        for topic, partition, offset, _ in places:
             offsets.setdefault(topic, {})[partition] = int(offset)
         return offsets
+
+    def newest(self, partitions: PartitionOffsets) -> int | None:
+        """Return the latest timestamp of a record, microseconds; None: no record has one, or the cluster does not tell.
+
+        Kafka tells it since 3.0.
+
+        Args:
+            partitions: Whatever their offsets are.
+        """
+        timestamps = [int(milliseconds) for *_, milliseconds in self._places("maxTimestamp", partitions) or ()]
+        latest = max(timestamps, default=-1)
+        return latest * 1000 if latest >= 0 else None
 
     def close(self) -> None:
         """Let the client go, whatever it waits for: else it would wait for a minute for a cluster that is away."""
@@ -93,16 +102,25 @@ class Broker:
             self._client = self._java.org.apache.kafka.clients.admin.AdminClient.create(settings)
         return self._client
 
-    def _request_for(self, partitions: PartitionOffsets) -> Any:
+    def _places(self, which: str, partitions: PartitionOffsets) -> list[tuple[str, str, str, str]] | None:
+        """Topic, partition, offset and timestamp of a record of each partition; None: the cluster does not answer."""
+        try:
+            promised = self._admin().listOffsets(self._request(which, partitions)).all()
+            # Not `str`, which asks Java for one entry after the other.
+            return _PLACE.findall(self._answer(promised, _RUNNING_PATIENCE_SECONDS).toString())
+        except Py4JError:
+            return None
+
+    def _request(self, which: str, partitions: PartitionOffsets) -> Any:
         names = {topic: dict.fromkeys(of_topic, 0) for topic, of_topic in partitions.items()}
-        if self._request is None or self._request[0] != names:
+        if which not in self._requests or self._requests[which][0] != names:
             kafka, request = self._java.org.apache.kafka, self._java.java.util.HashMap()
             for topic, of_topic in names.items():
                 for partition in of_topic:
                     place = kafka.common.TopicPartition(topic, int(partition))
-                    request.put(place, kafka.clients.admin.OffsetSpec.earliest())
-            self._request = names, request
-        return self._request[1]
+                    request.put(place, getattr(kafka.clients.admin.OffsetSpec, which)())
+            self._requests[which] = names, request
+        return self._requests[which][1]
 
     def _answer(self, promised: Any, seconds: int) -> Any:
         return promised.get(seconds, self._java.java.util.concurrent.TimeUnit.SECONDS)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
@@ -18,6 +19,7 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
 from streamshed.network.source.kafka_source import kafka
+from streamshed.spark.checkpoint.partition_offsets import PartitionOffsets
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.loop import topic_reading
@@ -37,6 +39,7 @@ REPORT = MicroBatchReport(
     watermark=0,
     state_rows=0,
 )
+NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass
@@ -47,15 +50,23 @@ class Query:
 class Reading:
     """A stream over a topic, followed, and what is said of how much is to be read."""
 
-    def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> None:
+    def __init__(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, control: Mapping[str, Any] = NO_SETTINGS, **settings: Any
+    ) -> None:
         self.checkpoint, self.limits = Storage.at(str(path)), list[Mapping[str, int]]()
-        monkeypatch.setattr(topic_reading, "Broker", lambda *_: None)
+        self.tells: int | None = 77
+        self.asked = list[PartitionOffsets]()
+        monkeypatch.setattr(topic_reading, "Broker", lambda *_: self)
         monkeypatch.setattr(topic_reading, "limit_rows", lambda *arguments: self.limits.append(arguments[-1]))
         packets: Rows = stream("packets", kafka("packets", "a:1", **settings), time="timestamp")
-        loop = ControlLoop(
-            network(packets.query("all")), ControlSettings(trigger_interval_seconds=2.0), clock=lambda: 0.0
-        )
+        loop_settings = ControlSettings(trigger_interval_seconds=2.0, **control)
+        loop = ControlLoop(network(packets.query("all")), loop_settings, clock=lambda: 0.0)
         self.topics = TopicReading(cast(Any, None), [packets.stream], self.checkpoint, loop)
+
+    def newest(self, partitions: PartitionOffsets) -> int | None:
+        """As a broker tells it."""
+        self.asked.append(partitions)
+        return self.tells
 
     def planned(self, micro_batch_id: int, until: int) -> None:
         lines = ["v1", "{}", json.dumps({"packets": {"0": until}}), '{"offset": 1}']
@@ -133,3 +144,37 @@ def test_a_pattern_of_which_there_are_no_topics_yet_is_not_waited_for(
 
 def test_a_query_that_has_failed_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Reading(tmp_path, monkeypatch).topics.begin(cast(Any, Query(isActive=False)), PLACES)
+
+
+@pytest.mark.parametrize(
+    ("control", "left", "newest"),
+    [
+        ({"max_age_microseconds": 9}, {}, {"packets": 77}),  # the first of a run: nobody knows what waits
+        ({"max_age_microseconds": 9}, {"packets": 5}, {"packets": 77}),
+        ({"max_age_microseconds": 9}, {"packets": 0}, {}),
+        ({"max_age_microseconds": 9, "advisory": True}, {"packets": 5}, {}),
+        ({}, {"packets": 5}, {}),
+    ],
+)
+def test_the_newest_record_is_asked_for_where_rows_may_be_too_old(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    control: Mapping[str, Any],
+    left: Mapping[str, int],
+    newest: Mapping[str, int],
+) -> None:
+    reading = Reading(tmp_path, monkeypatch, control)
+    reading.begin()
+    reading.planned(0, 700)
+    assert reading.topics.newest_records(0, PLACES, left) == newest
+    assert reading.asked == [{"packets": {"0": 700}}] * len(newest)
+
+
+def test_a_broker_that_does_not_tell_the_newest_record_leaves_it_to_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading = Reading(tmp_path, monkeypatch, {"max_age_microseconds": 9})
+    reading.begin()
+    reading.planned(0, 700)
+    reading.tells = None
+    assert reading.topics.newest_records(0, PLACES, {}) == {}

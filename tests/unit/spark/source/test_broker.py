@@ -1,4 +1,4 @@
-"""What is said of a cluster, and of a topic, that is not there."""
+"""What a cluster says of its topics, and what is said of one, and of a topic, that is not there."""
 
 from __future__ import annotations
 
@@ -47,3 +47,57 @@ def test_it_is_let_go_at_once() -> None:
     broker.require_topics(["packets"])
     broker.close()
     client.close.assert_called_once_with(java.java.time.Duration.ZERO)
+
+
+OFFSETS = {"t-1": {"0": 5}, "u": {"0": 9, "1": 9}}
+
+
+def listing(text: str) -> tuple[Broker, Any]:
+    """A broker that answers what Java writes of places; with Java."""
+    broker, java, client = asked()
+    client.listOffsets.return_value.all.return_value.get.return_value.toString.return_value = text
+    return broker, java
+
+
+def told(**places: tuple[int, int]) -> str:
+    """Offset and timestamp by topic and partition, as Java writes them."""
+    entries = [
+        f"{name.replace('_', '-')}=ListOffsetsResultInfo(offset={offset}, timestamp={at}, leaderEpoch=Optional[0])"
+        for name, (offset, at) in places.items()
+    ]
+    return "{" + ", ".join(entries) + "}"
+
+
+def test_the_earliest_offsets_are_read_by_partition() -> None:
+    broker, _ = listing(told(t_1_0=(3, -1), u_0=(0, -1), u_1=(7, -1)))
+    assert broker.earliest(OFFSETS) == {"t-1": {"0": 3}, "u": {"0": 0, "1": 7}}
+
+
+def test_the_newest_record_is_that_of_the_partition_that_has_it() -> None:
+    broker, java = listing(told(t_1_0=(-1, -1), u_0=(4, 1_700_000_000_123), u_1=(7, 1_699_999_999_000)))
+    assert broker.newest(OFFSETS) == 1_700_000_000_123_000
+    assert java.org.apache.kafka.clients.admin.OffsetSpec.maxTimestamp.call_count == 3
+
+
+def test_without_records_there_is_no_newest() -> None:
+    broker, _ = listing(told(t_1_0=(-1, -1), u_0=(-1, -1)))
+    assert broker.newest(OFFSETS) is None
+
+
+def test_a_cluster_that_does_not_answer_or_is_too_old_tells_no_newest() -> None:
+    broker, _, client = asked()
+    client.listOffsets.return_value.all.return_value.get.side_effect = Py4JError(
+        f"{_ERRORS}.UnsupportedVersionException: no"
+    )
+    assert broker.newest(OFFSETS) is None
+    assert broker.earliest(OFFSETS) is None
+
+
+def test_requests_are_made_once_for_the_same_partitions() -> None:
+    broker, java = listing(told(u_0=(4, 9)))
+    for _ in range(3):
+        broker.earliest(OFFSETS)
+        broker.newest(OFFSETS)
+    assert java.java.util.HashMap.call_count == 2
+    broker.newest({"u": {"0": 1}})
+    assert java.java.util.HashMap.call_count == 3

@@ -77,6 +77,7 @@ SAID: Mapping[tuple[str, ...], tuple[str, object]] = {
     ("--fudge", "0.5"): ("fudge", 0.5),
     ("--statistics", "known.json"): ("statistics", "known.json"),
     ("--state-limit", "2 GiB"): ("state_limit", "2 GiB"),
+    ("--set-aside-limit", "50 MB"): ("set_aside_limit", "50 MB"),
     ("--max-age", "5 minutes"): ("max_age", "5 minutes"),
     ("--workers", "2..6"): ("workers", (2, 6)),
     ("--controller", "thresholds"): ("controller", "thresholds"),

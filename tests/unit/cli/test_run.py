@@ -67,6 +67,7 @@ def test_what_is_not_said_is_left_to_the_document(document: Path, asked: list[Ru
 SAID: Mapping[tuple[str, ...], tuple[str, object]] = {
     ("--checkpoint", "ck"): ("checkpoint", "ck"),
     ("--sink", "parquet:out"): ("sink", SinkSettings("parquet", "out")),
+    ("--partition-by", "query, kind"): ("partition_by", ("query", "kind")),
     ("--trigger", "3s"): ("trigger", "3s"),
     ("--latency", "9s"): ("latency", "9s"),
     ("--headroom", "0.5"): ("headroom", 0.5),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,6 +11,7 @@ from streamshed.spark.admit import set_aside_limit
 from streamshed.spark.admit.set_aside import SetAside
 from streamshed.spark.admit.set_aside_limit import DELETED_FILE, DeletedRows, SetAsideLimit, deleted_rows
 from streamshed.spark.checkpoint.storage import Storage
+from tests.unit.deadly import Deadly, DiedError
 from tests.unit.spark.admit.test_set_aside import texts_in, unreadable
 
 QUERY = "a"
@@ -136,29 +135,6 @@ def test_a_damaged_count_is_begun_anew(clock: Clock, caplog: pytest.LogCaptureFi
     clock.run(clock.limit(1), range(2))
     assert "counted anew" in caplog.text
     assert deleted_rows(clock.folder) == DeletedRows(ROWS[0], until=0)
-
-
-class DiedError(Exception):
-    """The process is no more."""
-
-
-class Deadly:
-    """Wraps what changes files: the change of a number kills, before or after it is done."""
-
-    def __init__(self, fatal: int, *, done: bool) -> None:
-        self._fatal, self._done = fatal, done
-        self._count = itertools.count()
-
-    def __call__(self, change: Callable[..., Any]) -> Callable[..., Any]:
-        def changed(*arguments: Any, **settings: Any) -> None:
-            dies = next(self._count) == self._fatal
-            if dies and not self._done:
-                raise DiedError
-            change(*arguments, **settings)
-            if dies:
-                raise DiedError
-
-        return changed
 
 
 @pytest.mark.parametrize("done", [False, True])

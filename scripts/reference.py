@@ -93,6 +93,7 @@ LINKS = {
     "start.elastic": "how-to/cluster.md#let-the-number-of-workers-change",
     "start.feeds": "how-to/several-applications.md",
     "start.sink": "running.md#sinks",
+    "set_aside_limit": "how-to/bad-rows.md#how-much-is-kept",
     "state_limit": "how-to/bound-memory.md",
     "statistics": "cli.md#statistics",
     "stream.number": "document.md#windows-along-numbers",

@@ -4,6 +4,7 @@ import click
 
 from streamshed import __version__
 from streamshed.cli.checkpoint.command import checkpoint
+from streamshed.cli.compact import compact
 from streamshed.cli.ctl.command import ctl
 from streamshed.cli.demo.command import demo
 from streamshed.cli.explain import explain
@@ -30,7 +31,22 @@ def cli(*, debug: bool) -> None:
     """Continuous queries on Spark that shed load when overloaded."""
 
 
-for command in (demo, validate, explain, profile, run, predict, replay, simulate, ctl, page, checkpoint, schema):
+COMMANDS = (
+    demo,
+    validate,
+    explain,
+    profile,
+    run,
+    predict,
+    compact,
+    replay,
+    simulate,
+    ctl,
+    page,
+    checkpoint,
+    schema,
+)
+for command in COMMANDS:
     cli.add_command(command)
 
 

@@ -8,7 +8,7 @@ import click
 from streamshed.cli.connectors import jars_option
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.cli.terminal.logs import LogForm
-from streamshed.cli.terminal.parameters import ADDRESS, DURATION, SINK, SINK_FORMS, WORKERS
+from streamshed.cli.terminal.parameters import ADDRESS, COLUMNS, DURATION, SINK, SINK_FORMS, WORKERS
 from streamshed.cli.terminal.setting_options import setting_options
 from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 
@@ -16,6 +16,12 @@ from streamshed.elasticity.controller_names import CONTROLLER_NAMES
 @click.command(short_help="Run a network document until it is stopped.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--sink", type=SINK, help=f"Where answers go: {SINK_FORMS}.  [default: console]")
+@click.option(
+    "--partition-by",
+    type=COLUMNS,
+    help="Columns of answers to partition by, such as query. For a sink of Parquet, Delta Lake or Iceberg."
+    "  [default: the document's]",
+)
 @click.option(
     "--predictions",
     help="Folder for predictions of dropped windows. Answers must go to Parquet.  [default: the document's]",

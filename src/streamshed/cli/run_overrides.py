@@ -16,7 +16,7 @@ def overridden(settings: RunSettings, given: Mapping[str, Any]) -> RunSettings:
     Args:
         settings: Those of the document.
         given: Values by the names of `RunSettings`, of `predictions` the folder; or `workers`, how few and how many
-            there may be, and `controller`; None is what was not given.
+            there may be, `controller`, and `partition_by` of the sink; None is what was not given.
 
     Raises:
         InvalidNetworkError: Together they make no sense.
@@ -32,6 +32,8 @@ def overridden(settings: RunSettings, given: Mapping[str, Any]) -> RunSettings:
     if workers is not None or controller is not None:
         headroom = said.get("headroom", settings.headroom)
         said["elastic"] = _elastic(settings.elastic, workers, controller, headroom=headroom)
+    if (columns := said.pop("partition_by", None)) is not None:
+        said["sink"] = replace(said.get("sink", settings.sink), partition_by=columns)
     if (folder := said.pop("predictions", None)) is not None:
         said["predictions"] = replace(settings.predictions or PredictionSettings(folder), path=folder)
     return replace(settings, **said)

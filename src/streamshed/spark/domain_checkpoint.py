@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from streamshed.errors import IncompatibleCheckpointError, StreamshedError
 from streamshed.spark.admit.set_aside import discard_unfinished
+from streamshed.spark.admit.set_aside_limit import SetAsideLimit
 from streamshed.spark.checkpoint.checkpoint_reader import (
     interrupted_repartitioning,
     last_committed,
@@ -115,6 +116,10 @@ class DomainCheckpoint:
         forget_stop(self.folder)
         discard_unfinished_state(self.spark_folder)
         discard_unfinished(self.settings.set_aside, self.spark_folder)
+
+    def set_aside_limit(self) -> SetAsideLimit:
+        """Return what keeps the rows that were set aside within their limit."""
+        return SetAsideLimit(self.folder, self.settings.set_aside, self.settings.set_aside_limit_bytes)
 
     def write_manifest(self) -> None:
         """Write down what the checkpoint is for."""

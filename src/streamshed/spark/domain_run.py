@@ -264,6 +264,7 @@ class DomainRun:
             ahead=self._planning_ahead(),
             unreadable_rows=self._finished.latest.unreadable_rows,
             on_written=self._written,
+            on_set_aside=self._checkpoint.set_aside_limit().written,
         )
         interval = self._settings.control.trigger_interval_seconds
         writer = answers.writeStream.outputMode("append").option("checkpointLocation", self._checkpoint.spark_path)

@@ -117,6 +117,7 @@ def _prepared(
             control=control,
             time=shared_time.of(clock),
             partitions=partitions,
+            set_aside_limit_bytes=settings.set_aside_limit_bytes // len(clocks),
             layout=StateLayout().extended(*settings.reserve),
             workers=workers.get(clock),
             needs=_needs(settings),

@@ -42,6 +42,7 @@ def test_version() -> None:
 def test_all_commands_are_there() -> None:
     assert set(COMMANDS) == {
         "checkpoint",
+        "compact",
         "ctl",
         "demo",
         "page",

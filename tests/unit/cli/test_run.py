@@ -67,6 +67,7 @@ def test_what_is_not_said_is_left_to_the_document(document: Path, asked: list[Ru
 SAID: Mapping[tuple[str, ...], tuple[str, object]] = {
     ("--checkpoint", "ck"): ("checkpoint", "ck"),
     ("--sink", "parquet:out"): ("sink", SinkSettings("parquet", "out")),
+    ("--partition-by", "query, kind"): ("partition_by", ("query", "kind")),
     ("--trigger", "3s"): ("trigger", "3s"),
     ("--latency", "9s"): ("latency", "9s"),
     ("--headroom", "0.5"): ("headroom", 0.5),
@@ -77,6 +78,7 @@ SAID: Mapping[tuple[str, ...], tuple[str, object]] = {
     ("--fudge", "0.5"): ("fudge", 0.5),
     ("--statistics", "known.json"): ("statistics", "known.json"),
     ("--state-limit", "2 GiB"): ("state_limit", "2 GiB"),
+    ("--set-aside-limit", "50 MB"): ("set_aside_limit", "50 MB"),
     ("--max-age", "5 minutes"): ("max_age", "5 minutes"),
     ("--workers", "2..6"): ("workers", (2, 6)),
     ("--controller", "thresholds"): ("controller", "thresholds"),

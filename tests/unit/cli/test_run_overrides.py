@@ -23,6 +23,16 @@ def test_together_they_have_to_make_sense() -> None:
         overridden(DOCUMENT, NOTHING | {"latency": "1 second"})
 
 
+def test_the_sink_that_is_in_force_is_partitioned() -> None:
+    assert overridden(DOCUMENT, {"partition_by": ("query",)}).sink == SinkSettings(
+        "parquet", "out", partition_by=("query",)
+    )
+    given = {"sink": SinkSettings("delta", "t"), "partition_by": ("kind",)}
+    assert overridden(DOCUMENT, given).sink == SinkSettings("delta", "t", partition_by=("kind",))
+    with pytest.raises(InvalidNetworkError, match="a sink has partition_by where it is parquet, delta or iceberg"):
+        overridden(RunSettings(), {"partition_by": ("query",)})
+
+
 def test_another_folder_for_predictions_leaves_their_method() -> None:
     said = RunSettings(sink=SinkSettings("parquet", "a"), predictions=PredictionSettings("p", "linear"))
     assert overridden(said, {"predictions": "q"}).predictions == PredictionSettings("q", "linear")

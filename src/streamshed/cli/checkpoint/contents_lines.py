@@ -31,6 +31,8 @@ def contents_lines(contents: ClockContents) -> Iterator[str]:
     for number, (kind, files) in enumerate(contents.files.items()):
         size = rounded_byte_size(files.size_bytes)
         yield _line("" if number else "files", f"{kind}: {files.count} ({size})")
+    if contents.deleted_rows:
+        yield _line("set aside", f"{contents.deleted_rows:,} more rows, which are deleted (set_aside_limit)")
 
 
 def _line(heading: str, text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from streamshed.answering.table.answer_schema import answer_columns
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.errors import InvalidNetworkError
@@ -77,6 +78,21 @@ class SinkType(click.ParamType[SinkSettings]):
             return self.fail(f"expected {SINK_FORMS}, got {value!r}", param, ctx)
 
 
+class ColumnsType(click.ParamType[tuple[str, ...]]):
+    """Columns of answers, `query,kind`."""
+
+    name = "list"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """Read the text."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return answer_columns([name.strip() for name in value.split(",")])
+        except InvalidNetworkError as error:
+            self.fail(str(error), param, ctx)
+
+
 class WorkersType(click.ParamType[tuple[int, int]]):
     """How few and how many workers: `4`, or `2..16`."""
 
@@ -133,6 +149,7 @@ class ThresholdsType(click.ParamType[Thresholds]):
 DURATION = MeasureType("duration", parse_duration)
 POSITIVE_NUMBER = PositiveNumberType()
 SINK = SinkType()
+COLUMNS = ColumnsType()
 WORKERS = WorkersType()
 THRESHOLDS = ThresholdsType()
 ADDRESS = AddressType()

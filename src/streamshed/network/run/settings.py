@@ -101,6 +101,11 @@ class Settings:
         forms.measure("size", "2 GiB", parse_byte_size, least="more than nothing"),
         unless="no limit",
     )
+    set_aside_limit: str = setting(
+        "1 GiB",
+        "The most that unreadable rows may take on disk. Beyond it the oldest are deleted, and counted.",
+        forms.measure("size", "1 GiB", parse_byte_size, least="more than nothing"),
+    )
     max_age: str | None = setting(
         None,
         "During a backlog, rows that are this much older than the newest are skipped; their windows are gaps.",
@@ -175,6 +180,11 @@ class Settings:
     def state_limit_bytes(self) -> int | None:
         """How much state may take; None: as much as there is."""
         return None if self.state_limit is None else parse_byte_size(self.state_limit)
+
+    @property
+    def set_aside_limit_bytes(self) -> int:
+        """How much the files of unreadable rows may take."""
+        return parse_byte_size(self.set_aside_limit)
 
     @property
     def max_age_microseconds(self) -> int | None:

@@ -48,7 +48,7 @@ class SetAside:
         }
         sink = pa.BufferOutputStream()
         parquet.write_table(pa.table(columns), sink)
-        folder = _folder(self.location, self.query_id).below(f"{_MICRO_BATCH}{self.micro_batch_id}")
+        folder = folder_of(folder_of_query(self.location, self.query_id), self.micro_batch_id)
         folder.write_bytes(f"part-{partition:05d}.parquet", sink.getvalue().to_pybytes())
 
 
@@ -60,12 +60,29 @@ def discard_unfinished(location: str, checkpoint: Storage) -> None:
         checkpoint: Spark's, of a query that does not run.
     """
     last = last_committed(checkpoint)
-    folder = _folder(location, query_id(checkpoint))
+    folder = folder_of_query(location, query_id(checkpoint))
     for name in folder.folders():
-        number = name.removeprefix(_MICRO_BATCH)
-        if number.isdecimal() and (last is None or int(number) > last):
+        number = micro_batch_of(name)
+        if number is not None and (last is None or number > last):
             folder.below(name).delete_folder()
 
 
-def _folder(location: str, identity: str) -> Storage:
+def folder_of_query(location: str, identity: str) -> Storage:
+    """Return the folder of all rows of a query that could not be read.
+
+    Args:
+        location: That of all queries.
+        identity: Spark's id of the query.
+    """
     return Storage.reached(location).below(f"query_id={identity}")
+
+
+def folder_of(rows: Storage, micro_batch_id: int) -> Storage:
+    """Return the folder of those of one micro-batch."""
+    return rows.below(f"{_MICRO_BATCH}{micro_batch_id}")
+
+
+def micro_batch_of(name: str) -> int | None:
+    """Return the micro-batch that such a folder is of; None: it is another."""
+    number = name.removeprefix(_MICRO_BATCH)
+    return int(number) if number.isdecimal() else None

@@ -96,6 +96,13 @@ class Storage:
         """Whether it is on a disk of this machine, or mounted like one."""
         return isinstance(self.file_system, fs.LocalFileSystem)
 
+    def is_within(self, other: Storage) -> bool:
+        """Whether it is the other, or lies in it."""
+        if self.file_system != other.file_system:
+            return False
+        inner, outer = (os.path.realpath(one.root) if one.is_local else one.root for one in (self, other))
+        return f"{inner}/".startswith(f"{outer.rstrip('/')}/")
+
     def below(self, folder: str) -> Storage:
         """Return the storage of a folder in this one."""
         return Storage(self.file_system, f"{self.root}/{folder}")

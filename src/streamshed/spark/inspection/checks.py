@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from streamshed.errors import DamagedFileError, SourceMismatchError, StreamshedError
+from streamshed.spark.admit.set_aside_limit import DELETED_FILE
 from streamshed.spark.checkpoint.checkpoint_reader import (
     files_of,
     interrupted_repartitioning,
@@ -27,7 +28,11 @@ from streamshed.spark.windows.manifest import FILE, Manifest, read_manifest
 
 _PLAN = re.compile(r"plans/(\d{12})\.json")
 _JOURNAL = re.compile(r"journal/\d{8}\.jsonl")
-_LEARNED = (LOOP_FILE, JOINS_FILE, STATISTICS_FILE)
+_RENEWED = {
+    **dict.fromkeys((LOOP_FILE, JOINS_FILE, STATISTICS_FILE), "it is learned anew"),
+    DELETED_FILE: "rows that are gone are counted anew",
+}
+"""Files that a run can do without, and what it does then."""
 
 
 @dataclass(frozen=True)
@@ -206,12 +211,12 @@ def check_journal(files: ClockFiles) -> Iterator[Flaw]:
 
 
 def check_learned(files: ClockFiles) -> Iterator[Flaw]:
-    """What was learned can be read."""
-    for name in _LEARNED:
+    """What was learned or counted can be read."""
+    for name, instead in _RENEWED.items():
         try:
             files.folder.read_sealed(name)
         except DamagedFileError as error:
-            yield Flaw(name, f"{error}: it is learned anew", is_harmless=True)
+            yield Flaw(name, f"{error}: {instead}", is_harmless=True)
 
 
 def _manifest(files: ClockFiles) -> Manifest | None:

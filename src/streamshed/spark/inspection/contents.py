@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from streamshed.errors import SourceUnavailableError, StreamshedError
+from streamshed.spark.admit.set_aside_limit import deleted_rows
 from streamshed.spark.checkpoint.checkpoint_reader import (
     last_begun,
     last_committed,
@@ -55,6 +56,7 @@ class ClockContents:
         provider_format: The version of its files; empty: it tells none.
         operators: Stages with state.
         files: By folder, or by name of those that are in none.
+        deleted_rows: How many rows that were set aside are gone.
     """
 
     clock: str
@@ -67,6 +69,7 @@ class ClockContents:
     provider_format: str
     operators: tuple[StateOperator, ...]
     files: Mapping[str, Files]
+    deleted_rows: int
 
     @property
     def state_bytes(self) -> int:
@@ -88,6 +91,7 @@ class ClockContents:
             "state_bytes": self.state_bytes,
             "operators": [operator.to_json() for operator in self.operators],
             "files": {name: vars(files) for name, files in self.files.items()},
+            "deleted_rows": self.deleted_rows,
         }
 
 
@@ -130,6 +134,7 @@ def contents_of(checkpoint: Storage, clock: str) -> ClockContents:
         provider_format=settings.get(f"{_SETTINGS}rocksdb.formatVersion", ""),
         operators=_readable(lambda: state_operators(spark), ()),
         files=_files(sizes),
+        deleted_rows=_readable(lambda: deleted_rows(folder).rows, 0),
     )
 
 

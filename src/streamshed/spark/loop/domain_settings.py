@@ -20,6 +20,7 @@ class DomainSettings:
         control: What the control loop is asked.
         time: Its part of the time of the workers.
         partitions: State partitions of a new checkpoint.
+        set_aside_limit_bytes: How much its unreadable rows may take on disk.
         layout: What state is reserved for, beyond what the queries need.
         workers: Those it shares, and how their number is decided; None: that is fixed.
         needs: How it and other networks tell each other what they need.
@@ -29,6 +30,7 @@ class DomainSettings:
     control: ControlSettings
     time: ClockTime
     partitions: int
+    set_aside_limit_bytes: int
     layout: StateLayout
     workers: DomainWorkers | None = None
     needs: NeedsSettings = field(default_factory=NeedsSettings)

@@ -34,6 +34,7 @@ class MicroBatchWriter:
         ahead: Told when a micro-batch is written; None: nobody is.
         on_written: Called then, before another micro-batch can begin.
         unreadable_rows: Set aside since the start of the run, until now.
+        on_set_aside: Told the query's id and the micro-batch, once one is written in which rows were set aside.
     """
 
     def __init__(
@@ -46,12 +47,13 @@ class MicroBatchWriter:
         ahead: PlanningAhead | None = None,
         on_written: Callable[[int], None] = lambda _: None,
         unreadable_rows: int = 0,
+        on_set_aside: Callable[[str, int], None] = lambda _query_id, _micro_batch_id: None,
     ) -> None:
         self._sink = sink
         self._query_id = query_id
         self._task_summaries = summaries
         self._is_active = is_active
-        self._ahead, self._on_written = ahead, on_written
+        self._ahead, self._on_written, self._on_set_aside = ahead, on_written, on_set_aside
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._is_stopping, self._is_abandoned = False, False
@@ -119,6 +121,8 @@ class MicroBatchWriter:
             for remembered in (self._summaries, self._sums, self._leading):
                 while len(remembered) > _KEPT_SUMMARIES:
                     del remembered[min(remembered)]
+        if unreadable:
+            self._on_set_aside(self._query_id(), micro_batch_id)
 
     def _write_persisted(self, answers: DataFrame, micro_batch_id: int) -> Mapping[str, int] | None:
         """Compute the micro-batch exactly once, however often the sink reads it, never among the possibilities."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pyarrow as pa
 from pyarrow import fs, parquet
 
@@ -26,7 +24,7 @@ def check_file(location: str, answers: str) -> None:
     """
     try:
         target = Storage.reached(location)
-        if _is_within(target, Storage.reached(answers)):
+        if target.is_within(Storage.reached(answers)):
             raise SinkUnavailableError(
                 f"predictions {location}: lies among the answers, {answers}, and would be read as some of them;"
                 " choose another folder"
@@ -60,7 +58,7 @@ def check_folder(location: str, answers: str) -> None:
         raise SinkUnavailableError(
             f"predictions {location}: cannot be made from the answers {answers}, which PyArrow has to read: {error}"
         ) from error
-    if _is_within(target, source) or _is_within(source, target):
+    if target.is_within(source) or source.is_within(target):
         raise SinkUnavailableError(
             f"predictions {location}: are not to lie with the answers, {answers}, or would be read as some of them;"
             " choose another folder"
@@ -97,15 +95,6 @@ def file_content(predictions: pa.Table, *, method: str) -> bytes:
 def _folder_and_name(location: str) -> tuple[str, str]:
     folder, slash, name = location.rpartition("/")
     return folder or slash or ".", name
-
-
-def _is_within(inner: Storage, outer: Storage) -> bool:
-    if inner.file_system != outer.file_system:
-        return False
-    paths = (inner.root, outer.root)
-    if inner.is_local:
-        paths = (os.path.realpath(inner.root), os.path.realpath(outer.root))
-    return f"{paths[0]}/".startswith(f"{paths[1].rstrip('/')}/")
 
 
 def _holds_predictions(file: Storage) -> bool:

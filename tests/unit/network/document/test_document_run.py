@@ -99,6 +99,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "partitions": st.integers(1, 99),
     "reserve": st.lists(st.sampled_from(STATE_FAMILIES), unique=True).map(tuple),
     "elastic": st.builds(lambda most: ElasticSettings(limits=WorkerLimits(most=most)), st.integers(1, 9)),
+    "set_aside_limit": st.integers(1, 99).map(lambda number: f"{number} MiB"),
     "fault_patience": st.integers(1, 99).map(lambda number: f"{number} minutes"),
     "worker_patience": st.integers(1, 99).map(lambda number: f"{number} minutes"),
     "publish_needs": TEXTS,

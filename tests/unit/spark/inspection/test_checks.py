@@ -103,7 +103,12 @@ def test_damage_is_found(clock_folder: Path, damage: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("control.json", "is learned anew"), ("statistics.json", "is learned anew"), ("journal/00000000.jsonl", "row")],
+    [
+        ("control.json", "is learned anew"),
+        ("statistics.json", "is learned anew"),
+        ("set_aside.json", "are counted anew"),
+        ("journal/00000000.jsonl", "row"),
+    ],
 )
 def test_what_can_be_done_without_is_harmless(clock_folder: Path, name: str, says: str) -> None:
     (clock_folder / name).write_text("{")

@@ -12,6 +12,7 @@ import pytest
 
 from streamshed.cli.terminal.exit_code import ExitCode
 from streamshed.errors import IncompatibleCheckpointError
+from streamshed.spark.admit.set_aside_limit import DELETED_FILE
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.inspection.contents import Files, contents_of
 from streamshed.spark.windows.manifest import Manifest, most_partitions, read_manifest
@@ -110,6 +111,16 @@ def test_the_command_shows_how_state_is_kept(checkpoint: Path) -> None:
         "rowChecksum.enabled true, rocksdb.maxMemoryUsageMB 500\n"
         in streamshed("checkpoint", "show", str(checkpoint)).output
     )
+
+
+def test_the_command_tells_how_many_rows_that_were_set_aside_are_gone(checkpoint: Path) -> None:
+    assert "set aside" not in streamshed("checkpoint", "show", str(checkpoint)).output
+    Storage.reached(str(checkpoint / CLOCK)).write_sealed(DELETED_FILE, json.dumps({"rows": 12_345, "until": 1}))
+    assert (
+        "set aside      12,345 more rows, which are deleted" in streamshed("checkpoint", "show", str(checkpoint)).output
+    )
+    shown = json.loads(streamshed("checkpoint", "show", str(checkpoint), "--json").output)
+    assert shown["clocks"][0]["deleted_rows"] == 12_345
 
 
 def test_a_damaged_manifest_is_shown_all_the_same(checkpoint: Path) -> None:

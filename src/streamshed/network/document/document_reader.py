@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 from streamshed.errors import DocumentProblem
-from streamshed.network.document.document_aggregates import read_aggregate
 from streamshed.network.document.document_feeds import check_feeds
-from streamshed.network.document.document_joins import read_joined
-from streamshed.network.document.document_operators import OperatorReader
 from streamshed.network.document.document_relations import read_relation
 from streamshed.network.document.document_run import read_run
 from streamshed.network.document.document_shape import check_shape
 from streamshed.network.document.document_sql import ExpressionChecker, SqlReader
 from streamshed.network.document.document_statements import KEY, with_statements
 from streamshed.network.document.document_streams import read_stream
-from streamshed.network.document.document_values import is_given, mapping_at, text_at
-from streamshed.network.document.schema_operators import GOALS
+from streamshed.network.document.document_values import mapping_at, text_at
+from streamshed.network.document.operators.operator_form import Context
+from streamshed.network.document.operators.operator_forms import read_operator
+from streamshed.network.document.operators.query_form import read_query
 from streamshed.network.document.yaml_text import YamlText, read_yaml
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.node import Node
@@ -155,14 +154,14 @@ class _DocumentReader:
 
     def declared(self) -> Mapping[str, Declaration]:
         """Read what statements may name; None: it has problems."""
-        nodes, operators = self._read_nodes()
-        return {**operators.relations, **nodes}
+        nodes, relations = self._read_nodes()
+        return {**relations, **nodes}
 
     def read(self) -> NetworkDocument | None:
         """Read everything; None where the network has problems."""
-        nodes, operators = self._read_nodes()
+        nodes, relations = self._read_nodes()
         queries = [
-            read_query(place, name, body, self._input(place, body, nodes), operators)
+            read_query(place, body, Context(name, self._input(place, body, nodes), self._sql, relations))
             for name, (place, body) in self._entries("queries").items()
         ]
         run = read_run(self._place.at("run"), mapping_at(self._usable, "run"), self._folder)
@@ -176,7 +175,7 @@ class _DocumentReader:
             return None
         return NetworkDocument(network, run)
 
-    def _read_nodes(self) -> tuple[dict[str, Node | None], OperatorReader]:
+    def _read_nodes(self) -> tuple[dict[str, Node | None], dict[str, Relation | None]]:
         nodes: dict[str, Node | None] = {
             name: self._given_streams.get(name) or read_stream(place, name, body, self._folder, self._sql)
             for name, (place, body) in self._entries("streams").items()
@@ -185,9 +184,8 @@ class _DocumentReader:
             name: self._given_relations.get(name) or read_relation(place, name, body, self._folder)
             for name, (place, body) in self._entries("relations").items()
         }
-        operators = OperatorReader(self._sql, relations)
-        self._read_operators(nodes, operators)
-        return nodes, operators
+        self._read_operators(nodes, relations)
+        return nodes, relations
 
     def _network(self, queries: list[Query]) -> QueryNetwork | None:
         max_depth = self._usable.get("max_depth", 1)
@@ -211,7 +209,7 @@ class _DocumentReader:
             entries[name] = place, mapping_at(mapping_at(self._usable, part), name)
         return entries
 
-    def _read_operators(self, nodes: dict[str, Node | None], operators: OperatorReader) -> None:
+    def _read_operators(self, nodes: dict[str, Node | None], relations: Mapping[str, Relation | None]) -> None:
         """Add the operators to the nodes, each after the one that its rows come from."""
         entries = self._entries("operators")
         for name in entries.keys() & nodes.keys():
@@ -226,12 +224,8 @@ class _DocumentReader:
             place.at(key).report(body[key], f"a cycle: {' <- '.join((*cycle, cycle[0]))}")
         for name in order:
             place, body = entries[name]
-            above = self._input(place, body, nodes)
-            if is_given(place, body, "join"):
-                other = self._input(place, body, nodes, key="join")
-                nodes[name] = read_joined(place, name, body, above, other, self._sql)
-            else:
-                nodes[name] = operators.read(place, body, above)
+            above, right = self._input(place, body, nodes), self._input(place, body, nodes, key="join")
+            nodes[name] = read_operator(place, body, Context(name, above, self._sql, relations, right))
 
     def _input(
         self, place: Place, body: Mapping[str, object], nodes: Mapping[str, Node | None], *, key: str = "from"
@@ -251,36 +245,6 @@ class _DocumentReader:
         elif name not in operators:
             here.report_unknown("stream or operator", name, [*streams, *operators])
         return None
-
-
-def read_query(
-    place: Place, name: str, body: Mapping[str, object], node: Node | None, operators: OperatorReader
-) -> Query | None:
-    """Read one query.
-
-    Args:
-        place: Where it stands, and where its problems go.
-        name: Its name.
-        body: What the document says of it, as far as its shape is right.
-        node: Where its rows come from; None: not known, so that columns are not checked.
-        operators: Reads its `where`.
-
-    Returns:
-        The query; None where it has problems.
-    """
-    if (named_wrongly := name_problem("query", name)) is not None:
-        place.report_all(name, [named_wrongly])
-    rows = operators.filter(place.at("where"), text_at(body, "where"), node)
-    aggregate = read_aggregate(place, body, rows, operators.sql)
-    goals = GOALS.values(place, body)
-    if rows is None or named_wrongly or (is_given(place, body, "weight") and "weight" not in goals):
-        return None
-    queried_node: Node = rows
-    if is_given(place, body, "window") or is_given(place, body, "aggregates"):
-        if aggregate is None:
-            return None
-        queried_node = aggregate
-    return place.attempt(name, lambda: Query(name, queried_node, **goals))
 
 
 def _inputs(body: Mapping[str, object]) -> dict[str, str]:

@@ -5,13 +5,11 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from streamshed.network.document.document_values import is_given, mapping_at, path_in, text_at
-from streamshed.network.document.schema_streams import TABLE_RELATIONS
+from streamshed.network.document.document_values import is_given
+from streamshed.network.document.schema_streams import RELATION, TABLE_RELATIONS
 from streamshed.network.model.relation import Relation, relation, relation_format
 from streamshed.network.model.relation_options import check_options
-from streamshed.network.words.columns import parse_schema
 from streamshed.network.words.document_problem import Place, problems_of
-from streamshed.network.words.given import given_options
 from streamshed.network.words.names import name_problem
 
 
@@ -43,23 +41,19 @@ def read_relation(place: Place, name: str, body: Mapping[str, object], folder: P
 
 
 def _in_files(place: Place, name: str, body: Mapping[str, object], folder: Path, *, is_named: bool) -> Relation | None:
-    schema, written = text_at(body, "schema"), text_at(body, "path")
-    if schema is not None and place.at("schema").attempt(schema, lambda: parse_schema(schema)) is None:
+    values = RELATION.read(place, body, folder)
+    if values is None:
         return None
-    if written is None:
-        return None
-    path = path_in(folder, written)
+    path, written = values["source"], body["path"]
     if "://" not in path and not os.path.exists(path):  # noqa: PTH110 - may be a URI
         place.at("path").report(written, f'the relation\'s file "{path}" does not exist')
         return None
-    format_name = text_at(body, "format")
-    if not is_named or any(place.at(key).is_unusable for key in ("format", "schema", "options")):
+    if not is_named or any(place.at(key).is_unusable for key in RELATION.fields):
         return None
-    kind = place.at("path").attempt(written, lambda: relation_format(path, format_name))
+    kind = place.at("path").attempt(written, lambda: relation_format(path, values.get("format")))
     if kind is None:
         return None
-    options, reported = dict(given_options(mapping_at(body, "options"))), place.findings.count
-    place.at("options").report_all(body.get("options"), problems_of(lambda: check_options(kind, options)))
-    if place.findings.count > reported:
-        return None
-    return place.at("path").attempt(written, lambda: relation(name, path, format=kind, schema=schema, options=options))
+    values |= {"format": kind, "options": dict(values.get("options", ()))}
+    problems = problems_of(lambda: check_options(kind, values["options"]))
+    place.at("options").report_all(body.get("options"), problems)
+    return None if problems else place.at("path").attempt(written, lambda: relation(name, **values))

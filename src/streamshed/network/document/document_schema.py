@@ -10,17 +10,9 @@ import json
 from streamshed.network.document.document_elastic import ELASTIC
 from streamshed.network.document.document_feeds import FEED
 from streamshed.network.document.document_run import PREDICTIONS, PRIOR, RUN, SINK_SCHEMAS
-from streamshed.network.document.schema_operators import (
-    AGGREGATE,
-    APPLY,
-    FILTER,
-    JOIN,
-    LOOKUP,
-    MAP,
-    QUERY,
-    SEMIJOIN,
-    WINDOW,
-)
+from streamshed.network.document.operators.grouping_forms import WINDOW
+from streamshed.network.document.operators.operator_forms import OPERATORS
+from streamshed.network.document.operators.query_form import QUERY
 from streamshed.network.document.schema_streams import (
     DELTA,
     FOLDER,
@@ -50,7 +42,7 @@ def schema_text() -> str:
 
 _OPERATOR = {
     "description": "What happens to the rows of a stream or another operator.",
-    "oneOf": [reference(name) for name in ("filter", "map", "lookup", "semijoin", "join", "apply", "aggregate")],
+    "oneOf": [reference(name) for name in OPERATORS],
 }
 
 _TABLES = {f"{section.required[0]}_relation": section.schema for section in TABLE_RELATIONS.values()}
@@ -91,24 +83,18 @@ DOCUMENT_SCHEMA: Schema = {
     "if": {"not": {"required": ["sql"]}},
     "then": {"required": ["streams", "queries"]},
     "$defs": {
-        "stream": STREAM,
+        "stream": STREAM.schema,
         "folder": FOLDER.schema,
         "delta": DELTA.schema,
         "kafka": KAFKA.schema,
         "rate": RATE,
         **{f"parse_{kind}": section.schema for kind, section in PARSE.items()},
-        "relation": RELATION,
+        "relation": RELATION.schema,
         **_TABLES,
         "operator": _OPERATOR,
-        "filter": FILTER,
-        "map": MAP,
-        "lookup": LOOKUP,
-        "semijoin": SEMIJOIN,
-        "join": JOIN,
-        "apply": APPLY,
-        "aggregate": AGGREGATE,
+        **{name: form.schema for name, form in OPERATORS.items()},
         "query": QUERY,
-        "window": WINDOW,
+        "window": WINDOW.schema,
         "run": RUN,
         "prior": PRIOR,
         "elastic": ELASTIC,

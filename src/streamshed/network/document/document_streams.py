@@ -6,14 +6,8 @@ from pathlib import Path
 
 from streamshed.errors import Problem
 from streamshed.network.document.document_sql import SqlReader
-from streamshed.network.document.document_values import (
-    duration_at,
-    is_given,
-    length_at,
-    mapping_at,
-    text_at,
-)
-from streamshed.network.document.schema_streams import PARSE, SOURCES
+from streamshed.network.document.document_values import LengthUnit, is_given, mapping_at, text_at
+from streamshed.network.document.schema_streams import PARSE, SOURCES, STREAM
 from streamshed.network.model.stream import Stream, default_clock, stream_name_problems
 from streamshed.network.source.delta_source import DeltaSource
 from streamshed.network.source.identity import Identity, IdentityKind, row_identity
@@ -43,35 +37,32 @@ def read_stream(place: Place, name: str, body: Mapping[str, object], folder: Pat
     source = _read_source(place.at("source"), mapping_at(body, "source"), folder)
     parse = _read_parse(place.at("parse"), mapping_at(body, "parse"), folder, source)
     columns = None if source is None else _columns(place, body, source)
+    unused = "time" if is_numbered else "number"
+    used = {key: value for key, value in body.items() if key != unused}
+    values = STREAM.values(place, used, context=LengthUnit(is_numbered))
     if source is None or columns is None or (parse is None and is_given(place, body, "parse")):
         _report_names(place, name, body)
-        length_at(place, body, "watermark", is_numbered=is_numbered)
-        duration_at(place, body, "idle_after")
-        duration_at(place, body, "max_ahead")
         return None
     all_columns = (*columns, *(parse.schema if parse else ()))
-    time = text_at(body, "number" if is_numbered else "time") or _some_time(all_columns)
+    time = values.setdefault("time", _some_time(all_columns))
+    clock = values.setdefault("clock", default_clock(name, is_numbered=is_numbered))
+    values.setdefault("watermark_microseconds", 0)
     identity = _read_identity(place.at("identity"), body.get("identity"), source, columns)
     stream = partial(
         Stream,
         name=name,
         source=source,
         schema=columns,
-        time=time,
-        watermark_microseconds=length_at(place, body, "watermark", is_numbered=is_numbered) or 0,
         parse=parse,
         identity=identity,
-        idle_after_microseconds=duration_at(place, body, "idle_after"),
-        clock=text_at(body, "clock") or default_clock(name, is_numbered=is_numbered),
         is_numbered=is_numbered,
-        max_ahead_microseconds=duration_at(place, body, "max_ahead"),
+        **values,
     )
     problems = problems_of(stream)
     if not (problems or is_numbered or declared_name(time, _by_name(all_columns))):
         sql.expression(place.at("time"), time)
     if problems:
         _report(place, name, body, problems)
-        clock = text_at(body, "clock") or default_clock(name, is_numbered=is_numbered)
         return _stand_in(name, clock, source, all_columns, time, is_numbered=is_numbered)
     return stream()
 

@@ -1,14 +1,15 @@
-"""Values of a document that several of its parts hold: texts, durations, paths, options."""
+"""Values of a document that several of its parts hold: texts, lengths, paths, options."""
 
 import os.path
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from streamshed.network.words.document_problem import Place
-from streamshed.network.words.duration import parse_duration
+from streamshed.network.words.duration import format_duration
 from streamshed.network.words.local_path import local_path
-from streamshed.network.words.numbering import parse_window_length
+from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER, parse_window_length
 from streamshed.network.words.schema_forms import Schema
 
 
@@ -24,11 +25,9 @@ def text_at(body: Mapping[str, object], key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def texts_at(body: Mapping[str, object], key: str) -> dict[int, str]:
-    """The texts of a list under a key, by index; empty where there is none."""
-    value = body.get(key)
-    items = value if isinstance(value, list) else []
-    return {index: item for index, item in enumerate(items) if isinstance(item, str)}
+def indexed_texts(items: object) -> dict[int, str]:
+    """The texts of a list, by index; empty where it is none."""
+    return {index: item for index, item in enumerate(items if isinstance(items, list) else []) if isinstance(item, str)}
 
 
 def is_given(place: Place, body: Mapping[str, object], key: str) -> bool:
@@ -36,29 +35,30 @@ def is_given(place: Place, body: Mapping[str, object], key: str) -> bool:
     return key in body or place.at(key).is_unusable
 
 
-def duration_at(place: Place, body: Mapping[str, object], key: str) -> int | None:
-    """The microseconds of the duration under a key; None where there is none, or none that can be read."""
-    text = text_at(body, key)
-    return None if text is None else place.at(key).attempt(text, lambda: parse_duration(text))
+@dataclass(frozen=True, slots=True)
+class LengthUnit:
+    """What lengths are in.
 
-
-def length_at(
-    place: Place, body: Mapping[str, object], key: str, *, is_numbered: bool | None, is_by_count: bool = False
-) -> int | None:
-    """The microseconds of the length under a key, as `parse_window_length` takes it.
-
-    Args:
-        place: Where it stands.
-        body: What holds it.
-        key: Under which key.
-        is_numbered: Whether it is of a stream that has numbers; None: not known, so that it may be either.
-        is_by_count: Whether it is in rows.
+    Attributes:
+        is_numbered: Whether they are of a stream that has numbers; None: not known, so that they may be either.
+        is_by_count: Whether they are in rows.
     """
-    length = body.get(key)
-    if not isinstance(length, int | str):
-        return None
-    kind = isinstance(length, int) if is_numbered is None else is_numbered
-    return place.at(key).attempt(length, lambda: parse_window_length(length, is_numbered=kind, is_by_count=is_by_count))
+
+    is_numbered: bool | None
+    is_by_count: bool = False
+
+
+def read_length(place: Place, length: object, unit: LengthUnit) -> int | None:
+    """The microseconds of a length, as `parse_window_length` takes it; None where it cannot be read."""
+    is_numbered = isinstance(length, int) if unit.is_numbered is None else unit.is_numbered
+    return place.attempt(
+        length, lambda: parse_window_length(length, is_numbered=is_numbered, is_by_count=unit.is_by_count)
+    )
+
+
+def written_length(microseconds: int, *, is_numbered: bool) -> str | int:
+    """Write a length, the inverse of `read_length`, but for rows."""
+    return microseconds // MICROSECONDS_PER_NUMBER if is_numbered else format_duration(microseconds)
 
 
 def said(values: Mapping[str, Any], schema: Schema, **defaults: object) -> dict[str, Any]:

@@ -8,30 +8,20 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.document.document_run import written_run
 from streamshed.network.document.document_schema import DOCUMENT_SCHEMA, DOCUMENT_VERSION
 from streamshed.network.document.document_values import said
-from streamshed.network.document.document_written_joins import join_body, unwritable_join
-from streamshed.network.document.schema_operators import GOALS
-from streamshed.network.document.schema_streams import PARSE, SOURCES, TABLE_RELATIONS
+from streamshed.network.document.operators.join_form import unwritable_join
+from streamshed.network.document.operators.operator_forms import written_operator
+from streamshed.network.document.operators.query_form import written_query
+from streamshed.network.document.schema_streams import RELATION, SOURCES, STREAM, TABLE_RELATIONS
 from streamshed.network.document.yaml_text import write_yaml
-from streamshed.network.model.grouping import Aggregate, GroupKey
-from streamshed.network.model.join_source import JoinSource
-from streamshed.network.model.lookup import Lookup, LookupKind
+from streamshed.network.model.grouping import Aggregate
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.node import Node
-from streamshed.network.model.operators import Apply, Filter, Map
-from streamshed.network.model.query import Query
+from streamshed.network.model.operators import Apply
 from streamshed.network.model.relation import Relation
-from streamshed.network.model.stream import Source, Stream, default_clock
+from streamshed.network.model.stream import Stream
 from streamshed.network.run.run_settings import RunSettings
-from streamshed.network.source.identity import Identity, IdentityKind
 from streamshed.network.source.sources import DataFrameSource, RateSource
-from streamshed.network.sql.expression import parse_expression, quoted
 from streamshed.network.sql_text.sql_writer import written_sql
-from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
-from streamshed.network.terms.derivation import Answered
-from streamshed.network.terms.window import WindowSpecification
-from streamshed.network.words.columns import Column, format_schema
-from streamshed.network.words.duration import format_duration
-from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER, format_rows
 
 _Body: TypeAlias = dict[str, Any]
 _DEFINED: Mapping[str, Any] = DOCUMENT_SCHEMA["$defs"]
@@ -114,10 +104,10 @@ def document_value(network: QueryNetwork, run: RunSettings | None = None) -> dic
     operators = [node for node in names if not isinstance(node, Stream) or node.joined is not None]
     document = {
         "streamshed": DOCUMENT_VERSION,
-        "streams": {stream.name: _stream(stream) for stream in network.all_streams if stream.joined is None},
+        "streams": {stream.name: STREAM.said(stream) for stream in network.all_streams if stream.joined is None},
         "relations": {relation.name: _relation(relation) for relation in network.relations},
-        "operators": {names[node]: _operator(node, names) for node in operators},
-        "queries": {query.name: _query(query, names) for query in network.queries},
+        "operators": {names[node]: _named(written_operator(node), names) for node in operators},
+        "queries": {query.name: _named(written_query(query), names) for query in network.queries},
         **said({"max_depth": network.max_depth}, DOCUMENT_SCHEMA),
         "run": {} if run is None else written_run(run),
     }
@@ -163,105 +153,11 @@ def _node_names(network: QueryNetwork) -> dict[Node, str]:
     return names
 
 
-def _stream(stream: Stream) -> _Body:
-    body: _Body = {"source": _source(stream.source)}
-    if stream.parse is not None:
-        body["parse"] = PARSE[stream.parse.format].said(stream.parse)
-    body["number" if stream.is_numbered else "time"] = stream.time
-    if stream.watermark_microseconds:
-        body["watermark"] = _length(stream.watermark_microseconds, is_numbered=stream.is_numbered)
-    body["identity"] = _identity(stream.identity)
-    for key, length in (("idle_after", stream.idle_after_microseconds), ("max_ahead", stream.max_ahead_microseconds)):
-        body[key] = None if length is None else format_duration(length)
-    clock = default_clock(stream.name, is_numbered=stream.is_numbered)
-    return said(body | {"clock": stream.clock}, _DEFINED["stream"], clock=clock)
-
-
-def _window_length(microseconds: int, window: WindowSpecification) -> str | int:
-    return format_rows(microseconds) if window.is_by_count else _length(microseconds, is_numbered=window.is_numbered)
-
-
-def _length(microseconds: int, *, is_numbered: bool) -> str | int:
-    return microseconds // MICROSECONDS_PER_NUMBER if is_numbered else format_duration(microseconds)
-
-
-def _source(source: Source) -> _Body:
-    if isinstance(source, RateSource):
-        return {"rate": {"rows_per_second": source.rows_per_second}}
-    return SOURCES[type(source)].said(source)
-
-
-def _identity(identity: Identity) -> str | list[str]:
-    return list(identity.columns) if identity.kind is IdentityKind.COLUMNS else str(identity.kind)
-
-
 def _relation(relation: Relation) -> _Body:
-    if (section := TABLE_RELATIONS.get(type(relation.source))) is not None:
-        return section.said(relation.source)
-    body = {"path": relation.source, "format": str(relation.format), "options": dict(relation.options)}
-    return said(body | {"schema": _schema(relation.columns)}, _DEFINED["relation"])
+    section = TABLE_RELATIONS.get(type(relation.source))
+    return RELATION.said(relation) if section is None else section.said(relation.source)
 
 
-def _schema(columns: tuple[Column, ...] | None) -> str | None:
-    """The columns as DDL; None where the types of some are not known, so that they are found out again."""
-    if not columns or any(column.type is None for column in columns):
-        return None
-    return format_schema(columns)
-
-
-def _operator(node: Node, names: Mapping[Node, str]) -> _Body:
-    match node:
-        case Stream(source=JoinSource() as join):
-            return join_body(join, names)
-        case Filter(input, predicate):
-            return {"from": names[input], "filter": predicate.text}
-        case Map(input, assignments):
-            return {"from": names[input], "map": {name: expression.text for name, expression in assignments}}
-        case Lookup(input, relation, on, _, LookupKind.SEMIJOIN, negate):
-            body = {"from": names[input], "semijoin": relation.name, "on": dict(on), "negate": negate}
-            return said(body, _DEFINED["semijoin"])
-        case Lookup(input, relation, on, added):
-            return {"from": names[input], "lookup": relation.name, "on": dict(on), "columns": list(added)}
-        case Aggregate(input):
-            return {"from": names[input], **_aggregate(node)}
-        case Apply(input, function, arguments, into, returns):
-            body = {"from": names[input], "apply": function.name, "columns": list(arguments)}
-            return body | {"into": into, "returns": returns}
-    raise InvalidNetworkError(f"no operator that a document knows: {node}")
-
-
-def _query(query: Query, names: Mapping[Node, str]) -> _Body:
-    body: _Body = {"from": names[query.rows]}
-    if query.aggregate is not None:
-        body |= _aggregate(query.aggregate)
-    return said(body | GOALS.written(query), _DEFINED["query"])
-
-
-def _aggregate(aggregate: Aggregate) -> _Body:
-    window = aggregate.over
-    lengths = {
-        "size": window.size_microseconds,
-        "slide": window.slide_microseconds,
-        "offset": window.offset_microseconds,
-    }
-    lengths = said(lengths, _DEFINED["window"], slide=window.size_microseconds, offset=0)
-    body: _Body = {
-        "window": {key: _window_length(length, window) for key, length in lengths.items()},
-        "by": [_key(key) for key in aggregate.keys],
-        "aggregates": {name: _answered(answer) for name, answer in aggregate.aggregates},
-    }
-    return said(body, _DEFINED["aggregate"])
-
-
-def _answered(answer: Answered) -> str | _Body:
-    if not isinstance(answer, AggregateCall) or answer.user is None or answer.kind is not AggregateKind.USER:
-        return str(answer)
-    user = answer.user
-    where = {} if user.where is None else {"where": str(user.where)}
-    return {"user": user.function.name, "columns": list(user.columns), "returns": user.returns, **where}
-
-
-def _key(key: GroupKey) -> str | dict[str, str]:
-    """A column by its name alone, other keys with their SQL."""
-    is_column = key.expression == parse_expression(quoted(key.name))
-    return key.name if is_column else {key.name: key.expression.text}
+def _named(body: _Body, names: Mapping[Node, str]) -> _Body:
+    """What was written of an operator or query, with nodes by name."""
+    return {key: names[value] if isinstance(value, Node) else value for key, value in body.items()}

@@ -3,14 +3,20 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from streamshed.network.document.section import Field, Section, checked
+from streamshed.network.document.document_values import read_length, written_length
+from streamshed.network.document.section import Field, Section, checked, elsewhere
+from streamshed.network.model.relation import Relation
+from streamshed.network.model.stream import Source, Stream, default_clock
 from streamshed.network.source.delta_source import DeltaSource
 from streamshed.network.source.iceberg_source import IcebergSource
+from streamshed.network.source.identity import Identity, IdentityKind
 from streamshed.network.source.kafka_source import EARLIEST, LATEST, KafkaSource, written_start
-from streamshed.network.source.sources import FileFormat, FolderSource
+from streamshed.network.source.sources import FileFormat, FolderSource, RateSource
 from streamshed.network.terms.parsing import TextFormat, avro_text
 from streamshed.network.words.columns import format_schema, parse_schema
+from streamshed.network.words.duration import format_duration, parse_duration
 from streamshed.network.words.given import given_options
 from streamshed.network.words.schema_forms import (
     Schema,
@@ -45,56 +51,113 @@ def _limit(description: str) -> Field:
     return Field(whole_number(description, minimum=1), read=int)
 
 
-STREAM = mapping(
+def _source(source: Source) -> dict[str, Any]:
+    if isinstance(source, RateSource):
+        return {"rate": {"rows_per_second": source.rows_per_second}}
+    return SOURCES[type(source)].said(source)
+
+
+def _watermark(stream: Stream) -> str | int | None:
+    delay = stream.watermark_microseconds
+    return written_length(delay, is_numbered=stream.is_numbered) if delay else None
+
+
+def _identity(identity: Identity) -> str | list[str]:
+    return list(identity.columns) if identity.kind is IdentityKind.COLUMNS else str(identity.kind)
+
+
+def _clock(stream: Stream) -> str | None:
+    return None if stream.clock == default_clock(stream.name, is_numbered=stream.is_numbered) else stream.clock
+
+
+STREAM = Section(
     "Rows that keep coming.",
     {
-        "source": {
-            "description": "Where its rows come from.",
-            "oneOf": [reference("folder"), reference("delta"), reference("kafka"), reference("rate")],
-        },
-        "parse": {
-            "description": "Turns the text or bytes of one column into columns that replace it.",
-            "oneOf": [reference("parse_json"), reference("parse_csv"), reference("parse_avro")],
-        },
-        "time": text(
-            "Event time: a timestamp column, also one from `parse`, or an SQL expression. Required without `number`.",
-            title="column or SQL",
-            examples=["ts", "timestamp_millis(ms)"],
+        "source": Field(
+            {
+                "description": "Where its rows come from.",
+                "oneOf": [reference("folder"), reference("delta"), reference("kafka"), reference("rate")],
+            },
+            write=_source,
+            reader=elsewhere,
         ),
-        "number": text(
-            "Instead of `time`, a column of growing whole numbers. Windows lie along it.",
-            examples=["row_number"],
+        "parse": Field(
+            {
+                "description": "Turns the text or bytes of one column into columns that replace it.",
+                "oneOf": [reference("parse_json"), reference("parse_csv"), reference("parse_avro")],
+            },
+            write=lambda parse: PARSE[parse.format].said(parse),
+            reader=elsewhere,
         ),
-        "watermark": length(
-            "How far rows may be out of order: a duration, or a difference of `number`. Beyond it they are late.",
-            "1 second",
-            default="0 seconds",
+        "time": Field(
+            text(
+                "Event time: a timestamp column, also one from `parse`, or an SQL expression. Required without"
+                " `number`.",
+                title="column or SQL",
+                examples=["ts", "timestamp_millis(ms)"],
+            ),
+            part=lambda stream: None if stream.is_numbered else stream.time,
         ),
-        "identity": {
-            "type": ["array", "string"],
-            "items": {"type": "string", "minLength": 1},
-            "minItems": 1,
-            "minLength": 1,
-            "description": "What identifies a row: columns, `file_row` (Parquet: file and row number) or `none`. A row "
-            "read again after a crash is shed or kept as before. By default `file_row` for Parquet, topic, partition "
-            "and offset for Kafka, `value` for the rate source, else `none`.",
-            "examples": [["topic", "partition", "offset"]],
-        },
-        "idle_after": duration(
-            "After so long without rows, other streams stop waiting for this one. By default 1 minute.",
-            "1 minute",
+        "number": Field(
+            text(
+                "Instead of `time`, a column of growing whole numbers. Windows lie along it.",
+                examples=["row_number"],
+            ),
+            "time",
+            part=lambda stream: stream.time if stream.is_numbered else None,
         ),
-        "clock": text(
-            "Streams with the same clock run in one streaming query. By default `time`, or with `number` the stream's"
-            " name."
+        "watermark": Field(
+            length(
+                "How far rows may be out of order: a duration, or a difference of `number`. Beyond it they are late.",
+                "1 second",
+                default="0 seconds",
+            ),
+            "watermark_microseconds",
+            reader=read_length,
+            part=_watermark,
         ),
-        "max_ahead": duration(
-            "Rows whose event time is further ahead of the wall clock are set aside. Not with `number`. By default 1"
-            " day.",
-            "1 hour",
+        "identity": Field(
+            {
+                "type": ["array", "string"],
+                "items": {"type": "string", "minLength": 1},
+                "minItems": 1,
+                "minLength": 1,
+                "description": "What identifies a row: columns, `file_row` (Parquet: file and row number) or `none`. A"
+                " row read again after a crash is shed or kept as before. By default `file_row` for Parquet, topic,"
+                " partition and offset for Kafka, `value` for the rate source, else `none`.",
+                "examples": [["topic", "partition", "offset"]],
+            },
+            write=_identity,
+            reader=elsewhere,
+        ),
+        "idle_after": Field(
+            duration(
+                "After so long without rows, other streams stop waiting for this one. By default 1 minute.",
+                "1 minute",
+            ),
+            "idle_after_microseconds",
+            parse_duration,
+            format_duration,
+        ),
+        "clock": Field(
+            text(
+                "Streams with the same clock run in one streaming query. By default `time`, or with `number` the"
+                " stream's name."
+            ),
+            part=_clock,
+        ),
+        "max_ahead": Field(
+            duration(
+                "Rows whose event time is further ahead of the wall clock are set aside. Not with `number`. By default"
+                " 1 day.",
+                "1 hour",
+            ),
+            "max_ahead_microseconds",
+            parse_duration,
+            format_duration,
         ),
     },
-    "source",
+    ("source",),
 )
 FOLDER = Section(
     "A folder of files, each read once. Move only complete files there.",
@@ -254,22 +317,34 @@ PARSE: Mapping[TextFormat, Section] = {
 
 
 _HOSTS = "host string, subnet string"
-RELATION = mapping(
+
+
+def _schema(relation: Relation) -> str | None:
+    """The columns as DDL; None where the types of some are not known, so that they are found out again."""
+    columns = relation.columns
+    return None if not columns or any(column.type is None for column in columns) else format_schema(columns)
+
+
+RELATION = Section(
     "A stored table for lookups, in files. It is read at the start, and when it changes.",
     {
-        "path": path("A file or folder. Local ones must exist.", "hosts.parquet"),
+        "path": Field(path("A file or folder. Local ones must exist.", "hosts.parquet"), "source", is_path=True),
         "format": choice(
             "Format of the files; `avro` needs the extra `avro`. By default the ending of the path, else parquet.",
             FORMATS,
         ),
-        "schema": _ddl(
-            "The columns. Required for partitioned folders of Parquet (`day=1`). If left out for other formats, lookups"
-            " must name their `columns`. By default those of the Parquet files.",
-            _HOSTS,
+        "schema": Field(
+            _ddl(
+                "The columns. Required for partitioned folders of Parquet (`day=1`). If left out for other formats,"
+                " lookups must name their `columns`. By default those of the Parquet files.",
+                _HOSTS,
+            ),
+            read=checked(parse_schema),
+            part=_schema,
         ),
-        "options": options("For `csv`: `header` (default true), `sep` or `delimiter`.").schema,
+        "options": options("For `csv`: `header` (default true), `sep` or `delimiter`."),
     },
-    "path",
+    ("path",),
 )
 TABLE_RELATIONS: Mapping[type, Section] = {
     DeltaSource: Section(

@@ -22,6 +22,10 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, StrEnum) else value
 
 
+def elsewhere(*_: object) -> None:
+    """Reader of a key that is read apart from its section."""
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One key of a section.
@@ -32,6 +36,9 @@ class Field:
         read: Makes the attribute of what stands there, or raises `InvalidNetworkError`.
         write: Makes what stands there of the attribute; None: nothing.
         is_path: Whether it leads to a file or folder, from the document's folder on.
+        reader: In the place of `read`: given the place, what stands there and the section's context, it reports
+            problems itself, and returns None where there are any.
+        part: What is written, made of the whole value that the section describes; None: its attribute.
     """
 
     schema: Schema
@@ -39,6 +46,8 @@ class Field:
     read: Callable[[Any], Any] = _unchanged
     write: Callable[[Any], Any] = _plain
     is_path: bool = False
+    reader: Callable[[Place, Any, Any], Any] | None = None
+    part: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +82,33 @@ class Section:
         """The schema of each key."""
         return {key: field.schema for key, field in self._fields.items()}
 
-    def values(self, place: Place, body: Mapping[str, Any], folder: Path = Path()) -> dict[str, Any]:
+    def values(
+        self, place: Place, body: Mapping[str, Any], folder: Path = Path(), *, context: Any = None
+    ) -> dict[str, Any]:
         """Read what is there and can be read, by attribute; what cannot be is reported.
 
         Args:
             place: Where it stands.
             body: What the document says, as far as its shape is right.
             folder: Where relative paths begin.
+            context: What its fields need to be read; of one type per section.
         """
         values: dict[str, Any] = {}
         for key, field in self._fields.items():
             if key in body:
-                text = path_in(folder, body[key]) if field.is_path else body[key]
-                value = place.at(key).attempt(body[key], partial(field.read, text))
+                here, text = place.at(key), path_in(folder, body[key]) if field.is_path else body[key]
+                if field.reader is None:
+                    value = here.attempt(body[key], partial(field.read, text))
+                else:
+                    value = field.reader(here, text, context)
                 values |= {} if value is None else {field.name or key: value}
         return values
 
-    def read(self, place: Place, body: Mapping[str, Any], folder: Path = Path()) -> dict[str, Any] | None:
+    def read(
+        self, place: Place, body: Mapping[str, Any], folder: Path = Path(), *, context: Any = None
+    ) -> dict[str, Any] | None:
         """Read all of it, likewise; None where a key that is required is missing, or one cannot be read."""
-        values = self.values(place, body, folder)
+        values = self.values(place, body, folder, context=context)
         needed = (field.name or key for key, field in self._fields.items() if key in {*self.required, *body})
         return values if values.keys() >= {*needed} else None
 
@@ -99,8 +116,8 @@ class Section:
         """Write a value, but for attributes that are None."""
         written: dict[str, Any] = {}
         for key, field in self._fields.items():
-            attribute = getattr(value, field.name or key)
-            written[key] = None if attribute is None else field.write(attribute)
+            part = getattr(value, field.name or key) if field.part is None else field.part(value)
+            written[key] = None if part is None else field.write(part)
         return {key: each for key, each in written.items() if each is not None}
 
     def said(self, value: object) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from streamshed.columnar.texts.dictionaries import plain
 from streamshed.joins.model.arrays import Ints
 
 
-class Run(Protocol):
+class RowSpan(Protocol):
     """Neighboring rows of a file."""
 
     @property
@@ -21,7 +21,7 @@ class Run(Protocol):
         """The number of each row, in order: it identifies the row in its file."""
 
 
-AnyRun = TypeVar("AnyRun", bound=Run)
+AnySpan = TypeVar("AnySpan", bound=RowSpan)
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class RowPart:
     columns: Mapping[str, pa.Array]
 
 
-class RowFile(Protocol[AnyRun]):
+class RowFile(Protocol[AnySpan]):
     """Reads rows of a file."""
 
-    def runs(self, start: int, stop: int) -> Iterator[AnyRun]:
+    def runs(self, start: int, stop: int) -> Iterator[AnySpan]:
         """Yield the runs in which the rows lie whose numbers are from `start` on and before `stop`."""
 
-    def parts(self, run: AnyRun, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
+    def parts(self, run: AnySpan, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
         """Yield columns of rows of a run, in order, in parts that follow one another; rows None: all."""
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from streamshed.answering.table.answer_schema import answer_columns
 from streamshed.elasticity.errors import InvalidElasticityError
 from streamshed.elasticity.thresholds import Thresholds
 from streamshed.errors import InvalidNetworkError
@@ -87,6 +86,8 @@ class ColumnsType(click.ParamType[tuple[str, ...]]):
         """Read the text."""
         if isinstance(value, tuple):
             return value
+        from streamshed.answering.table.answer_schema import answer_columns
+
         try:
             return answer_columns([name.strip() for name in value.split(",")])
         except InvalidNetworkError as error:

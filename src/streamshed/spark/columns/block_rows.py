@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamshed.columnar.file_rows import FileRows
-from streamshed.columnar.row_file import AnyRun, RowFile, RowPart, part_of_rows
+from streamshed.columnar.row_file import AnySpan, RowFile, RowPart, part_of_rows
 from streamshed.columnar.spark_hash import hash_of_row
 from streamshed.columnar.text_rows import TextRows
 from streamshed.columnar.texts.dictionaries import plain
@@ -117,7 +117,9 @@ class BlockRows:
             counts.append(len(run.numbers))
             yield from self._of_run(file, run, stretch, plan)
 
-    def _of_run(self, file: RowFile[AnyRun], run: AnyRun, stretch: Stretch, plan: RowPlan) -> Iterator[pa.RecordBatch]:
+    def _of_run(
+        self, file: RowFile[AnySpan], run: AnySpan, stretch: Stretch, plan: RowPlan
+    ) -> Iterator[pa.RecordBatch]:
         """The rows of a run that are admitted. Where none is, the columns that do not decide it are not read."""
         numbers = run.numbers
         deciding = _columns(file, run, self._deciding(plan), stretch)
@@ -226,7 +228,7 @@ def local_path(uri: str) -> str:
     return urllib.parse.unquote(uri.removeprefix("file://"))
 
 
-def _columns(file: RowFile[AnyRun], run: AnyRun, names: Sequence[str], stretch: Stretch) -> dict[str, pa.Array]:
+def _columns(file: RowFile[AnySpan], run: AnySpan, names: Sequence[str], stretch: Stretch) -> dict[str, pa.Array]:
     """Some columns of a run, whole."""
     read = [name for name in names if name not in stretch.constants]
     parts = list(file.parts(run, read)) if read else []

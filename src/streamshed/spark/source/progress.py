@@ -136,11 +136,10 @@ def report_of(
     metrics = progress.get("observedMetrics") or {}
     seen = {stream.name: metrics.get(_metric(index)) or {} for index, stream in enumerate(streams)}
     times = progress.get("eventTime") or {}
-    sources = _sources(progress, places)
     offered = {stream.name: 0 for stream in streams}
     left: dict[str, int] = {}
     read = {stream.name: 0 for stream in streams}
-    for source, names in zip(sources, places.streams, strict=True):
+    for source, names in zip(_sources(progress, places), places.streams, strict=True):
         rows = int(source["numInputRows"]) // max(1, sum(readings.get(name, 1) for name in names))
         waiting = rows_left(source)
         for name in names:

@@ -127,7 +127,7 @@ def _compiled(
     return compile_network(
         network,
         domain,
-        replace(rows, files=draft.files),
+        replace(rows, files=draft.files, tasks=manifest.partitions),
         spark,
         admissions=[
             Admission(plan, drops_rows=name in left_out, samples=name in sampled)

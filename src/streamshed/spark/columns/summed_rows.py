@@ -71,6 +71,7 @@ class ColumnWay:
         reads_files: Whether tasks read the rows themselves, see `block_rows`; if not, Spark sends them.
         admission: How rows are admitted.
         files: The text files whose lines the rows are, where tasks read those.
+        tasks: How many tasks do; 0: as many as can run now.
     """
 
     stream: Stream
@@ -80,6 +81,7 @@ class ColumnWay:
     reads_files: bool
     admission: Admission
     files: DataFrame | None = None
+    tasks: int = 0
 
     def rows(self, source: DataFrame, admitted: DataFrame) -> DataFrame:
         """Return the rows that are left, and those that stand for many: these have `SUMS`, `TAKEN_TIME`, `TAKEN_ROWS`.
@@ -143,7 +145,7 @@ class ColumnWay:
         first = F.lit(0).cast("bigint")
         firsts = F.when(is_packed, F.array(first)).otherwise(F.sequence(first, F.col(BYTES) - 1, F.lit(BLOCK_BYTES)))
         begins = files.where(F.col(BYTES) > 0).select(FILE_PATH, F.explode(firsts).alias(FILE_ROW))
-        tasks = files.sparkSession.sparkContext.defaultParallelism
+        tasks = self.tasks or files.sparkSession.sparkContext.defaultParallelism
         folders = F.struct(F.lit(True).alias("is_told"), self._sent(FOLDERS).alias("value"))
         return self._with_plan(begins.repartition(tasks), {FOLDERS: folders})
 
@@ -231,6 +233,7 @@ def column_way(
     types: Mapping[str, T.DataType],
     admission: Admission,
     files: DataFrame | None = None,
+    tasks: int = 0,
 ) -> ColumnWay:
     """Lay out how the rows of a stream are taken by columns.
 
@@ -240,6 +243,7 @@ def column_way(
         types: What Spark makes of keys and values, by SQL text.
         admission: How rows are admitted.
         files: The files that the rows are lines of, if tasks may read them.
+        tasks: How many tasks do; 0: as many as can run now.
 
     Raises:
         Untranslatable: They go through Spark one by one: why.
@@ -261,7 +265,7 @@ def column_way(
     lookups = {match.matched: _lookup_files(spark, match) for match in matches}
     files = files if _reads_as_said(spark) else None
     reads_files = files is not None or _reads_files(source, work, samples=samples, drops=drops)
-    return ColumnWay(stream, columns, lookups, len(whole_words(work)), reads_files, admission, files)
+    return ColumnWay(stream, columns, lookups, len(whole_words(work)), reads_files, admission, files, tasks)
 
 
 def _reads_as_said(spark: SparkSession) -> bool:

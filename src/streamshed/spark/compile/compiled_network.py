@@ -188,7 +188,9 @@ def compile_network(
     stream_admissions = admissions or [Admission()] * len(sources.frames)
 
     def compiled(stream: Stream, source: DataFrame, admission: Admission) -> CompiledStream:
-        rows = StreamSource(source, sources.files.get(stream.name), sources.summed.get(stream.name, frozenset()))
+        rows = StreamSource(
+            source, sources.files.get(stream.name), sources.tasks, sources.summed.get(stream.name, frozenset())
+        )
         return compile_stream(stream, queries, rows, admission, costs)
 
     admitted = list(zip(domain.streams, stream_admissions, strict=True))

@@ -19,9 +19,11 @@ class DomainRows:
             DataFrame used twice would not do: Spark shuffles the rows of a side once for both uses, does not find the
             watermark below the shuffle that it reuses, and evicts nothing.
         files: By stream, the files that its rows are lines of, for tasks that read them, see `files_read_by_tasks`.
+        tasks: How many tasks read them; 0: as many as can run now.
     """
 
     frames: Sequence[DataFrame]
     summed: Mapping[str, frozenset[int]]
     again: Mapping[str, DataFrame] = field(default_factory=dict)
     files: Mapping[str, DataFrame] = field(default_factory=dict)
+    tasks: int = 0

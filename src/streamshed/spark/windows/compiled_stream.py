@@ -73,11 +73,13 @@ class StreamSource:
     Attributes:
         rows: The rows.
         files: The files that they are lines of, if tasks may read them; in the place of `rows` then.
+        tasks: How many tasks do; 0: as many as can run now.
         summed: See `CompiledStream`.
     """
 
     rows: DataFrame
     files: DataFrame | None = None
+    tasks: int = 0
     summed: frozenset[int] = frozenset()
 
 
@@ -109,7 +111,7 @@ def compile_stream(
     types = slot_types(line, work.program, slots)
     row_by_row, is_read_by_tasks = None, False
     try:
-        way = column_way(source.rows, work, types, stream_admission, source.files)
+        way = column_way(source.rows, work, types, stream_admission, source.files, source.tasks)
         by_columns = sampled_rows(source.rows, stream, stream_admission, way.rows)
         line, is_read_by_tasks = _line(by_columns, work, stream_admission.plan, costs), way.reads_files
     except Untranslatable as reason:

@@ -83,7 +83,7 @@ class TextRows:
         Example:
             >>> import tempfile
             >>> path = tempfile.mkdtemp() + "/rows.json"
-            >>> _ = open(path, "w").write("ab\ncd\n\nef")
+            >>> _ = Path(path).write_text("ab\ncd\n\nef")
             >>> file = TextRows.of(path, {"value": pa.string()})
             >>> for run in file.runs(1, 100):
             ...     for part in file.parts(run, ["value"]):

@@ -36,7 +36,7 @@ export class Course {
 
   lasting(course) {
     const lasts = seconds(course.load_until_seconds - course.load_from_seconds);
-    if (course.is_complete) return `If it came now for ${lasts}`;
+    if (course.end_seconds >= course.load_until_seconds) return `If it came now for ${lasts}`;
     const shown = seconds(Math.max(0, course.end_seconds - course.load_from_seconds));
     return `If it came now, the first ${shown} of ${lasts}, for more there was no time to simulate`;
   }

@@ -26,7 +26,7 @@ from tests.unit.cli.command_line import streamshed
 from tests.unit.deadly import Deadly, DiedError
 from tests.unit.documentation import ROOT
 
-(BOTH,) = re.findall(r"```sql\n(.+?)```", (ROOT / "docs/tables.md").read_text(), re.DOTALL)
+(BOTH,) = re.findall(r"```text\n(WITH .+?)```", (ROOT / "docs/tables.md").read_text(), re.DOTALL)
 """The query of both folders in the documentation."""
 
 QUERIES = ("many", "few")

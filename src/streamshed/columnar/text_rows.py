@@ -21,6 +21,8 @@ from streamshed.joins.model.arrays import Ints
 
 CHUNK_BYTES = 1 << 24
 """So much of a file is looked at at once."""
+MOST_BYTES = 1 << 30
+"""A line has no more."""
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -102,14 +104,18 @@ class TextRows:
 
         Raises:
             OSError: The file cannot be read.
+            SourceMismatchError: A line has more than a gibibyte.
         """
-        with Path(self._path).open("rb", buffering=0) as file:
-            if self._unpacked is not None:
-                with self._unpacked(file) as unpacked:
-                    yield from _runs(unpacked, 0, None) if start == 0 else ()
-                return
-            file.seek(max(start - 1, 0))
-            yield from _runs(file, start, stop)
+        try:
+            with Path(self._path).open("rb", buffering=0) as file:
+                if self._unpacked is None:
+                    file.seek(max(start - 1, 0))
+                    yield from _runs(file, start, stop)
+                elif start == 0:
+                    with self._unpacked(file) as unpacked:
+                        yield from _runs(unpacked, 0, None)
+        except OverflowError as error:
+            raise SourceMismatchError(f'"{self._path}": {error}') from error
 
     def parts(self, run: LineRun, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
         """Yield the lines of a run, in one part.
@@ -145,6 +151,8 @@ def _runs(file: RawIOBase | BufferedIOBase, start: int, stop: int | None) -> Ite
 
 def _chunk(file: RawIOBase | BufferedIOBase, carried: bytearray) -> tuple[bytearray, bool]:
     """What was carried over and more of a file, and whether that is all there is."""
+    if len(carried) > MOST_BYTES:
+        raise OverflowError(f"a line has more than {MOST_BYTES:,} bytes: does a newline end each?")
     letters = bytearray(len(carried) + max(CHUNK_BYTES, len(carried)))
     letters[: len(carried)] = carried
     filled = len(carried)

@@ -41,7 +41,7 @@ class DomainFrame:
         join_reports: Told what joins took and yielded.
         call_costs: Told what user functions cost.
         drops_windows: Whether any of its queries may drop windows.
-        is_read_by_tasks: Whether tasks read all its rows, so that nothing but sums of them comes to Spark.
+        is_read_by_tasks: Whether all its streams are read by tasks, see `CompiledStream`.
     """
 
     answers: DataFrame

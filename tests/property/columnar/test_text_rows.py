@@ -95,3 +95,10 @@ def test_what_says_that_a_file_is_utf8_is_no_part_of_its_first_line(tmp_path: Pa
 def test_other_packed_files_are_refused() -> None:
     with pytest.raises(SourceMismatchError, match=r"rows.json.lz4.*gzip or bzip2.*lineSep"):
         TextRows.of("rows.json.lz4", {"value": pa.string()})
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rows.json").write_bytes(b"a" * 100)
+    monkeypatch.setattr(text_rows, "MOST_BYTES", 20)
+    with pytest.raises(SourceMismatchError, match=r'rows.json": a line has more than 20 bytes'):
+        _read(tmp_path / "rows.json", 0, 100)

@@ -28,13 +28,13 @@ To generate and compile it takes a second of a micro-batch on two cores, to inte
 class Interpreting:
     """Decides whether a query is interpreted.
 
-    Rows that tasks read and sum up themselves never come to Spark: then it has a few sums per group, and what it
-    generates code for takes longer to generate than to interpret. A session that says itself how its queries run has it
-    as it says.
+    Lines that tasks read and sum up themselves never come to Spark: then it has a few sums per group, and code takes
+    longer to generate than to interpret. Of Parquet it numbers all rows, for which it needs code. A session that says
+    itself how its queries run has it as it says.
 
     Args:
         spark: The session.
-        is_wanted: Whether tasks read all rows of the query.
+        is_wanted: Whether tasks read all rows of the query from text files.
     """
 
     def __init__(self, spark: SparkSession, *, is_wanted: bool) -> None:

@@ -48,7 +48,7 @@ class CompiledStream:
         count_outputs: What its queries answer whose windows hold so many rows.
         summed: Of a joined stream, the sharing classes of which results may be summed up already.
         row_by_row: Why its rows go through Spark one by one; None: they are taken by columns.
-        is_read_by_tasks: Whether tasks read its rows, so that nothing but sums of them comes to Spark.
+        is_read_by_tasks: Whether tasks read lines of text files, so that nothing but sums of rows comes to Spark.
     """
 
     work: StreamWork
@@ -113,7 +113,7 @@ def compile_stream(
     try:
         way = column_way(source.rows, work, types, stream_admission, source.files, source.tasks)
         by_columns = sampled_rows(source.rows, stream, stream_admission, way.rows)
-        line, is_read_by_tasks = _line(by_columns, work, stream_admission.plan, costs), way.reads_files
+        line, is_read_by_tasks = _line(by_columns, work, stream_admission.plan, costs), way.files is not None
     except Untranslatable as reason:
         row_by_row = str(reason)
     outputs = (

@@ -23,6 +23,7 @@ from playwright.sync_api import Browser
 from streamshed.dashboard.metrics_server import MetricsServer, PrometheusMetrics
 from streamshed.errors import PortInUseError
 from streamshed.network.run.settings import Settings
+from streamshed.page import watched
 from streamshed.page.access import cookie_name
 from streamshed.page.screenshot import take_picture
 from streamshed.page.serving import PageServer
@@ -47,7 +48,8 @@ def recorded(tmp_path: Path) -> Recorded:
 
 
 @pytest.fixture
-def server(recorded: Recorded) -> Iterator[PageServer]:
+def server(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> Iterator[PageServer]:
+    monkeypatch.setattr(watched, "SIMULATED_FOR_SECONDS", 60.0)  # on a slow machine half a second is soon over
     with PageServer(str(recorded.path)) as serving:
         yield serving
 

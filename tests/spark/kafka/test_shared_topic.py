@@ -66,12 +66,11 @@ class Outcome:
         assert len(by_place) == len(answers)
         return by_place
 
-    def windows(self, steps: Sequence[int], *, first: int = 0, last: int = 0) -> set[float]:
-        """The starts of the windows of steps that follow one another, but for some at either end."""
+    def windows(self, steps: Sequence[int]) -> set[float]:
+        """The starts of the windows of steps that follow one another."""
         live = self.told["ends"] - LIVE_SECONDS
         since, until = live + STEP_SECONDS * steps[0], live + STEP_SECONDS * (steps[-1] + 1)
-        starts = {start for start, _ in self.truth if since + WINDOW_SECONDS * first <= start}
-        return {start for start in starts if start + WINDOW_SECONDS <= until - WINDOW_SECONDS * last}
+        return {start for start, _ in self.truth if since <= start and start + WINDOW_SECONDS <= until}
 
 
 @pytest.fixture(scope="module")
@@ -135,14 +134,6 @@ def test_what_is_called_exact_is_what_duckdb_says(outcome: Outcome) -> None:
     for place, row in answers.items():
         if row["exact"]:
             assert (row["value"] or 0) == outcome.truth.get(place, 0)
-
-
-def test_answers_before_and_behind_the_burst_are_exact(outcome: Outcome) -> None:
-    """But for those that rows may belong to that were shed: open windows, as event times of rows are not known."""
-    answers = outcome.answers("rows")
-    starts = outcome.windows([1], first=1, last=1) | outcome.windows([len(STEPS) - 1], first=1)
-    assert len(starts) == 2 * STEP_SECONDS // WINDOW_SECONDS - 3
-    assert all(answers[start, name]["exact"] for start in starts for name in "nt")
 
 
 def test_answers_of_the_burst_are_estimates(outcome: Outcome) -> None:

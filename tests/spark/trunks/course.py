@@ -267,6 +267,7 @@ def _hand_over(cast: Cast, run: Run, sink: AnswerFiles, number: int, last: int) 
 
     def noted(starter: DomainStarter, prepared: DomainRun) -> None:
         _note_start(cast, number)
+        cast.come()
         begin(starter, prepared)
 
     def closed(domain: DomainRun) -> None:

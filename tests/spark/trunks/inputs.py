@@ -60,11 +60,25 @@ class Input:
         """How many steps it has."""
         return len(self._tables)
 
-    def arrive(self, path: Path) -> None:
-        """Write the files of all steps, each newer than the one before."""
+    def arrive(self, path: Path, last: int | None = None) -> None:
+        """Write the files of all steps, each newer than the one before.
+
+        Args:
+            path: Of the folder in which all streams have theirs.
+            last: Spark does not see later steps until `come` is called; None: it sees all.
+        """
         self._folder(path).mkdir(parents=True, exist_ok=True)
         for number, rows in enumerate(self._tables):
-            appear(self._folder(path) / f"{number:03}.{self.format}", lambda draft, rows=rows: self.write(draft, rows))  # type: ignore[misc]
+            file = self._file(path, number)
+            appear(file, lambda draft, rows=rows: self.write(draft, rows))  # type: ignore[misc]
+            if last is not None and number > last:
+                file.rename(_hidden(file))
+
+    def come(self, path: Path) -> None:
+        """Let Spark see the files of all steps."""
+        for file in (self._file(path, step) for step in range(self.step_count)):
+            if _hidden(file).exists():
+                _hidden(file).rename(file)
 
     def stream(self, path: Path) -> Rows:
         """The stream over the files."""
@@ -79,11 +93,19 @@ class Input:
 
     def rows_in_file(self, path: Path, step: int) -> int:
         """How many rows there are in the file of a step, as the file itself tells."""
-        file = self._folder(path) / f"{step:03}.{self.format}"
+        file = self._file(path, step)
         if self.format == "parquet":
             return int(parquet.read_metadata(file).num_rows)
         is_header = (self.options or {}).get("header") == "true"
         return file.read_bytes().count(b"\n") - is_header
 
+    def _file(self, path: Path, step: int) -> Path:
+        return self._folder(path) / f"{step:03}.{self.format}"
+
     def _folder(self, path: Path) -> Path:
         return path / "in" / self.name
+
+
+def _hidden(file: Path) -> Path:
+    """The same under a name that Spark takes for none of its files."""
+    return file.with_name(f"_{file.name}")

@@ -105,12 +105,21 @@ class Cast:
         return self.path / "scenarios" / prefix
 
     def prepare(self) -> None:
-        """Write all that comes, and what scenarios need beside it."""
+        """Write all that comes, and what scenarios need beside it.
+
+        What comes after a hand-over is hidden until then: the query that stops might note files that it never reads,
+        and the next one would read two steps at once.
+        """
         for one in self.inputs.values():
-            one.arrive(self.path)
+            one.arrive(self.path, self.trunk.handed_over_after)
         for prefix, scenario in self.scenarios.items():
             self.folder(prefix).mkdir(parents=True)
             scenario.prepare(self.folder(prefix))
+
+    def come(self) -> None:
+        """Let the steps come that were hidden."""
+        for one in self.inputs.values():
+            one.come(self.path)
 
     def network(self, start: int) -> QueryNetwork:
         """All queries, each under the name of its scenario and its own."""

@@ -190,30 +190,14 @@ def test_rows_that_are_older_than_the_watermark_are_late_and_join_nothing(outcom
     assert min(row.window_start for row in outcome.rows("by_visit")) >= at(0)
 
 
-@pytest.fixture(scope="module")
-def is_taken_for_silent(outcome: Outcome) -> bool:
-    """Whether visits count as silent before the late ones come: from the second micro-batch without any on.
-
-    Behind a hand-over, Spark may read two steps in the first micro-batch: silence is but one micro-batch long then.
-    """
-    readers = micro_batches(outcome, "visits")
-    return len({readers[step] for step in SILENT} - {readers[SILENT[0] - 1], readers[HOUR_LATE]}) > 1
-
-
-def test_the_stream_that_goes_on_is_answered_while_the_other_is_silent(
-    outcome: Outcome, is_taken_for_silent: bool
-) -> None:
-    readers = micro_batches(outcome, "visits")
+def test_the_stream_that_goes_on_is_answered_while_the_other_is_silent(outcome: Outcome) -> None:
     answered = {row.window_start: row.micro_batch_id for row in outcome.rows("calls_alone")}
-    latest = readers[HOUR_LATE] if is_taken_for_silent else readers[BACK] + 1
-    assert answered[at(SILENT[0] * STEP_SECONDS)] <= latest
+    assert answered[at(SILENT[0] * STEP_SECONDS)] <= micro_batches(outcome, "visits")[HOUR_LATE]
 
 
-def test_what_windows_hold_does_not_grow_while_one_stream_is_silent(
-    outcome: Outcome, is_taken_for_silent: bool
-) -> None:
+def test_what_windows_hold_does_not_grow_while_one_stream_is_silent(outcome: Outcome) -> None:
     """When it is back, at least that is gone which what others came to in its first silent step does not reach."""
     joins, readers = outcome.journal.set_index("micro_batch_id").joins, outcome.readers("calls")
-    oldest = at(WATERMARKS[1 if is_taken_for_silent else 0] - max(WITHIN_SECONDS) - 1)
+    oldest = at(WATERMARKS[1] - max(WITHIN_SECONDS) - 1)
     young = sum(pc.sum(pc.greater_equal(outcome.table(name)["ts"], oldest)).as_py() for name in ("calls", "visits"))
     assert 0 < joins[readers[BACK]]["visited"]["stored_rows"] <= young

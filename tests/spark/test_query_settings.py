@@ -13,6 +13,7 @@ from streamshed.network.model.network import network
 from streamshed.network.source.sources import folder
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.cluster.session import (
+    FILE_MANAGER,
     LOCAL_CHECKPOINT_SETTINGS,
     MEMORY_LIMIT,
     QUERY_SETTINGS,
@@ -60,7 +61,7 @@ def test_logs_of_sources_are_written_without_processes(spark: SparkSession, tmp_
         manifest = read_manifest(Storage.at(str(tmp_path / "checkpoint" / "time")))
         managers = _managers_of_logs(query)
     assert len(managers) == SOURCES
-    assert set(managers) == set(LOCAL_CHECKPOINT_SETTINGS.values())
+    assert set(managers) == {LOCAL_CHECKPOINT_SETTINGS[FILE_MANAGER]}
     assert manifest is not None
     assert manifest.state_settings.items() >= {"checkpointFormatVersion": "2", "rowChecksum.enabled": "true"}.items()
 

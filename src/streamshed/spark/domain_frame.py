@@ -13,6 +13,7 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
 from streamshed.planning.window_drop.track.stale import ageing_queries
 from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.columns.summed_rows import SparkRows
 from streamshed.spark.common.call_costs import CallCosts, new_call_costs
 from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, compiled_partials
 from streamshed.spark.compile.join_frame import StreamingJoin, with_joined
@@ -41,7 +42,7 @@ class DomainFrame:
         join_reports: Told what joins took and yielded.
         call_costs: Told what user functions cost.
         drops_windows: Whether any of its queries may drop windows.
-        is_read_by_tasks: Whether all its streams are read by tasks, see `CompiledStream`.
+        spark_rows: What Spark does for each row of its streams, at most.
     """
 
     answers: DataFrame
@@ -50,7 +51,7 @@ class DomainFrame:
     join_reports: Accumulator[JoinReports]
     call_costs: Accumulator[CallCosts]
     drops_windows: bool
-    is_read_by_tasks: bool
+    spark_rows: SparkRows
 
     @classmethod
     def of(
@@ -96,7 +97,7 @@ class DomainFrame:
             join_reports=reports,
             call_costs=costs,
             drops_windows=drops_windows,
-            is_read_by_tasks=all(stream.is_read_by_tasks for stream in compiled.streams),
+            spark_rows=max(stream.spark_rows for stream in compiled.streams),
         )
 
 

@@ -111,7 +111,7 @@ class DomainRun:
         self._tasks = spark.sparkContext.defaultParallelism
         self._input_cut = InputCut(spark)
         self._window_pieces: WindowPieces | None = None
-        self._interpreting = Interpreting(spark, is_wanted=frame.is_read_by_tasks)
+        self._interpreting = Interpreting(spark, frame.spark_rows)
         self.idle_since_seconds = math.inf
         """When its last micro-batch had ended, on a clock that never steps; infinite while it runs."""
         self.hindrance: Exception | None = None
@@ -397,6 +397,6 @@ class DomainRun:
             writer=self._writer, joined=self._planner.joined, is_draining=is_draining, lost_rows=self._topics.lost.rows
         )
         self._topics.finished(report)
-        self._interpreting.finished(self.query, report.state_written_rows)
+        self._interpreting.finished(self.query, report)
         self._recorder.record(report, outcome, plans, written)
         self._learned.write_if_due()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from streamshed.spark.cluster.session import SAFETY_SETTINGS
+from streamshed.spark.cluster.session import FILE_CHECKSUMS, FILE_MANAGER, LOCAL_CHECKPOINT_SETTINGS, SAFETY_SETTINGS
 from tests.unit.documentation import ROOT
 
 _ROCKSDB = "spark.sql.streaming.stateStore.rocksdb."
@@ -45,8 +47,8 @@ def test_settings_that_a_page_advises_are_known_to_spark(java: Any, page: str) -
     assert [name for name in sorted(named) if not knows(java, name)] == []
 
 
-def test_those_that_keep_state_safe_are_known_to_spark(java: Any) -> None:
-    assert [name for name in SAFETY_SETTINGS if not knows(java, name)] == []
+def test_those_of_checkpoints_are_known_to_spark(java: Any) -> None:
+    assert [name for name in (*SAFETY_SETTINGS, FILE_CHECKSUMS) if not knows(java, name)] == []
 
 
 def test_others_are_not(java: Any) -> None:
@@ -57,3 +59,18 @@ def test_checksums_of_rows_are_fixed_when_a_checkpoint_is_made(java: Any, spark:
     settings = spark._jsparkSession.conf()  # noqa: SLF001 - Python's are another object
     metadata = java.org.apache.spark.sql.execution.streaming.checkpointing.OffsetSeqMetadata.apply(0, 0, settings)
     assert "spark.sql.streaming.stateStore.rowChecksum.enabled" in metadata.toString()
+
+
+def test_a_damaged_file_of_a_local_checkpoint_is_noticed(java: Any, spark: SparkSession, tmp_path: Path) -> None:
+    """Hadoop sees it, so Spark's own checksums are left off."""
+    hadoop = java.org.apache.hadoop.fs
+    settings = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
+    manager = getattr(java, LOCAL_CHECKPOINT_SETTINGS[FILE_MANAGER])(hadoop.Path(str(tmp_path)), settings)
+    path = hadoop.Path(str(tmp_path / "1.changelog"))
+    written = manager.createAtomic(path, True)
+    written.write(bytearray(b"state"))
+    written.close()
+    assert manager.open(path).read() == ord("s")
+    (tmp_path / "1.changelog").write_bytes(b"stale")
+    with pytest.raises(Py4JJavaError, match="ChecksumException"):
+        manager.open(path).read()

@@ -9,6 +9,7 @@ import pickle
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -59,6 +60,19 @@ SUMS_TYPE = T.StructType(from_arrow_schema(pa.schema(list(SUMS_STRUCT))).fields)
 """The type of `SUMS`."""
 
 
+class SparkRows(IntEnum):
+    """How much Spark does for each row of a source, least first."""
+
+    NOTHING = 0
+    """Tasks find the rows in text files, and sum them up."""
+
+    NUMBERED = 1
+    """Spark numbers the rows of Parquet files, and tasks read them."""
+
+    ALL = 2
+    """Spark reads the rows."""
+
+
 @dataclass(frozen=True)
 class ColumnWay:
     """How the rows of a stream are taken by columns.
@@ -82,6 +96,13 @@ class ColumnWay:
     admission: Admission
     files: DataFrame | None = None
     tasks: int = 0
+
+    @property
+    def spark_rows(self) -> SparkRows:
+        """What is left to Spark."""
+        if not self.reads_files:
+            return SparkRows.ALL
+        return SparkRows.NUMBERED if self.files is None else SparkRows.NOTHING
 
     def rows(self, source: DataFrame, admitted: DataFrame) -> DataFrame:
         """Return the rows that are left, and those that stand for many: these have `SUMS`, `TAKEN_TIME`, `TAKEN_ROWS`.

@@ -1,16 +1,20 @@
-"""A query that Spark interprets in the place of compiling it, as long as few rows go through Spark.
+"""A query that Spark interprets in the place of compiling it, where few rows go through Spark.
 
 Rests on Spark's internals: tests/spark/contracts/test_interpreting.py.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+
+from streamshed.spark.columns.summed_rows import SparkRows
+from streamshed.spark.source.progress import MicroBatchReport
 
 INTERPRETED: Mapping[str, str] = {
     "spark.sql.codegen.wholeStage": "false",
@@ -19,27 +23,34 @@ INTERPRETED: Mapping[str, str] = {
 """Settings with which Spark generates no code."""
 
 MOST_WRITTEN_ROWS = 50_000
-"""Where a micro-batch writes more rows of state, code is generated from then on.
+"""Where a micro-batch writes more rows of state, code is generated for the next one.
 
 To generate and compile it takes a second of a micro-batch on two cores, to interpret a row 20 µs more.
 """
 
+MOST_NUMBERED_ROWS = 1_000_000
+"""Where Spark numbers more rows, likewise.
+
+To generate code that is compiled already takes 0.2 s of a micro-batch; to number a row without takes 0.15 µs more.
+"""
+
 
 class Interpreting:
-    """Decides whether a query is interpreted.
+    """Decides whether the next micro-batch of a query is interpreted.
 
-    Lines that tasks read and sum up themselves never come to Spark: then it has a few sums per group, and code takes
-    longer to generate than to interpret. Of Parquet it numbers all rows, for which it needs code. A session that says
-    itself how its queries run has it as it says.
+    Where tasks read rows and sum them up, Spark has a few sums per group, and code takes longer to generate than to
+    interpret. A session that says itself how its queries run has it as it says.
 
     Args:
         spark: The session.
-        is_wanted: Whether tasks read all rows of the query from text files.
+        spark_rows: What Spark does for each row of the query.
     """
 
-    def __init__(self, spark: SparkSession, *, is_wanted: bool) -> None:
+    def __init__(self, spark: SparkSession, spark_rows: SparkRows) -> None:
         self._spark = spark
-        self._is_on = is_wanted and all(spark.conf.get(name, None) is None for name in INTERPRETED)
+        is_free = all(spark.conf.get(name, None) is None for name in INTERPRETED)
+        self._is_possible = self._is_on = is_free and spark_rows is not SparkRows.ALL
+        self._most_rows = MOST_NUMBERED_ROWS if spark_rows is SparkRows.NUMBERED else math.inf
 
     @contextmanager
     def settings(self) -> Iterator[None]:
@@ -55,18 +66,28 @@ class Interpreting:
             for name in INTERPRETED:
                 self._spark.conf.unset(name)
 
-    def finished(self, query: StreamingQuery, written_rows: int) -> None:
-        """Take in how many rows of state a micro-batch has written: where they are many, the next ones are compiled."""
-        if self._is_on and written_rows > MOST_WRITTEN_ROWS:
-            self._is_on = False
-            compile_from_now_on(query)
+    def finished(self, query: StreamingQuery, report: MicroBatchReport) -> None:
+        """Take in what the last micro-batch had to do: the next one is taken to be like it.
+
+        Args:
+            query: The query.
+            report: Of that micro-batch.
+        """
+        rows, written_rows = sum(report.offered_rows.values()), report.state_written_rows
+        is_on = self._is_possible and rows <= self._most_rows and written_rows <= MOST_WRITTEN_ROWS
+        if is_on != self._is_on:
+            self._is_on = is_on
+            _interpret(query, is_on=is_on)
 
 
-def compile_from_now_on(query: StreamingQuery) -> None:
-    """Let Spark generate code for the micro-batches of a query that are still to begin.
+def _interpret(query: StreamingQuery, *, is_on: bool) -> None:
+    """Let Spark interpret the micro-batches of a query that are still to begin, or generate code for them.
 
     A query has a session of its own, a copy of the one that started it, whose settings each micro-batch looks into.
     """
     settings: Any = query._jsq.streamingQuery().sparkSessionForStream().conf()  # noqa: SLF001 - Spark has no public way
-    for name in INTERPRETED:
-        settings.unset(name)
+    for name, value in INTERPRETED.items():
+        if is_on:
+            settings.set(name, value)
+        else:
+            settings.unset(name)

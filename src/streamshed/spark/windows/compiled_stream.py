@@ -23,7 +23,7 @@ from streamshed.spark.admit.passing import passes
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
 from streamshed.spark.checkpoint.state_layout import StateLayout
-from streamshed.spark.columns.summed_rows import column_way
+from streamshed.spark.columns.summed_rows import SparkRows, column_way
 from streamshed.spark.common.call_costs import CallCosts
 from streamshed.spark.common.internal_names import CARRIER_FROM, CARRIER_OPENED, NOW, OPEN, OPENED
 from streamshed.spark.common.unfused import MOST_FUSED
@@ -48,7 +48,7 @@ class CompiledStream:
         count_outputs: What its queries answer whose windows hold so many rows.
         summed: Of a joined stream, the sharing classes of which results may be summed up already.
         row_by_row: Why its rows go through Spark one by one; None: they are taken by columns.
-        is_read_by_tasks: Whether tasks read lines of text files, so that nothing but sums of rows comes to Spark.
+        spark_rows: What Spark does for each of its rows.
     """
 
     work: StreamWork
@@ -59,7 +59,7 @@ class CompiledStream:
     count_outputs: tuple[Output, ...] = ()
     summed: frozenset[int] = frozenset()
     row_by_row: str | None = None
-    is_read_by_tasks: bool = False
+    spark_rows: SparkRows = SparkRows.ALL
 
     def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
@@ -109,11 +109,11 @@ def compile_stream(
     line = _line(sampled_rows(source.rows, stream, stream_admission), work, stream_admission.plan, costs)
     slots = (*work.slots, *work.count_slots)
     types = slot_types(line, work.program, slots)
-    row_by_row, is_read_by_tasks = None, False
+    row_by_row, spark_rows = None, SparkRows.ALL
     try:
         way = column_way(source.rows, work, types, stream_admission, source.files, source.tasks)
         by_columns = sampled_rows(source.rows, stream, stream_admission, way.rows)
-        line, is_read_by_tasks = _line(by_columns, work, stream_admission.plan, costs), way.files is not None
+        line, spark_rows = _line(by_columns, work, stream_admission.plan, costs), way.spark_rows
     except Untranslatable as reason:
         row_by_row = str(reason)
     outputs = (
@@ -131,7 +131,7 @@ def compile_stream(
         count_outputs,
         summed=source.summed,
         row_by_row=row_by_row,
-        is_read_by_tasks=is_read_by_tasks,
+        spark_rows=spark_rows,
     )
 
 

@@ -14,6 +14,7 @@ from streamshed.spark.cluster.session import FILE_CHECKSUMS, FILE_MANAGER, LOCAL
 from tests.unit.documentation import ROOT
 
 _ROCKSDB = "spark.sql.streaming.stateStore.rocksdb."
+CONSTRAINTS = "spark.sql.constraintPropagation.enabled"
 _PAGES = ("secure", "bound-memory")
 _SETTING = re.compile(r"\bspark(?:\.[a-zA-Z]+){1,}[a-zA-Z]\b(?!\.md)")
 
@@ -48,7 +49,7 @@ def test_settings_that_a_page_advises_are_known_to_spark(java: Any, page: str) -
 
 
 def test_those_of_checkpoints_are_known_to_spark(java: Any) -> None:
-    assert [name for name in (*SAFETY_SETTINGS, FILE_CHECKSUMS) if not knows(java, name)] == []
+    assert [name for name in (*SAFETY_SETTINGS, FILE_CHECKSUMS, CONSTRAINTS) if not knows(java, name)] == []
 
 
 def test_others_are_not(java: Any) -> None:

@@ -44,6 +44,8 @@ QUERY_SETTINGS: Mapping[str, str] = {
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000000",
     "spark.sql.codegen.hugeMethodLimit": "8000",
     "spark.sql.adaptive.enabled": "false",
+    # Spark would follow what holds for each column through all that is computed, to find filters of no effect.
+    "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.execution.arrow.transformWithStateInPandas.maxRecordsPerBatch": "100000",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.streaming.fileSource.log.compactInterval": str(COMPACT_INTERVAL),

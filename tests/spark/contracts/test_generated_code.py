@@ -53,11 +53,13 @@ def test_generated_methods_can_be_compiled_and_what_a_row_passes_is_computed_onc
     write_parquet(tmp_path / "hosts.parquet", pa.table({"host": ["a"]}))
     source = PacketSource(watched=tmp_path / "in", known_hosts=tmp_path / "hosts.parquet")
     queries = packet_network(typed_packets(source), packet_queries(count), tmp_path / "hosts.parquet")
-    with queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **ONCE) as run:
+    session = spark.newSession()
+    session.conf.set("spark.sql.codegen.wholeStage", "true")  # else a micro-batch of few rows is interpreted
+    with queries.start(session, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **ONCE) as run:
         wait_for_micro_batch(run, 0)
-        [query] = spark.streams.active
+        [query] = session.streams.active
         executed = query._jsq.streamingQuery().lastExecution().executedPlan()  # noqa: SLF001
-        largest, plan = list(_largest_methods(spark, executed)), _executed_plan(query)
+        largest, plan = list(_largest_methods(session, executed)), _executed_plan(query)
     assert len(largest) >= 4, "the way of a row, slices, windows"
     assert min(largest) > 0
     assert max(largest) <= LARGEST_COMPILED

@@ -20,7 +20,9 @@ from streamshed.errors import SourceMismatchError
 from streamshed.joins.model.arrays import Ints
 
 CHUNK_BYTES = 1 << 24
-"""So much of a file is looked at at once."""
+"""So much of a file is looked at at once, at most."""
+BEYOND_BYTES = 1 << 14
+"""So much behind a stretch is looked at with it: there its last line ends, as a rule."""
 MOST_BYTES = 1 << 30
 """A line has no more."""
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
@@ -133,7 +135,8 @@ def _runs(file: RawIOBase | BufferedIOBase, start: int, stop: int | None) -> Ite
     """The lines of a file that begin from `start` on, and before `stop`; it stands one byte before `start`, or at 0."""
     base, carried, is_behind_start = max(start - 1, 0), bytearray(), start == 0
     while True:
-        letters, is_last = _chunk(file, carried)
+        left = CHUNK_BYTES if stop is None else max(stop - base - len(carried), 0) + BEYOND_BYTES
+        letters, is_last = _chunk(file, carried, min(left, CHUNK_BYTES))
         starts, stops, end = _lines(letters, is_last=is_last)
         numbers = starts + base
         if start == base == 0 and letters.startswith(_BYTE_ORDER_MARK) and len(starts):
@@ -149,11 +152,11 @@ def _runs(file: RawIOBase | BufferedIOBase, start: int, stop: int | None) -> Ite
         base, carried = base + end, letters[end:]
 
 
-def _chunk(file: RawIOBase | BufferedIOBase, carried: bytearray) -> tuple[bytearray, bool]:
-    """What was carried over and more of a file, and whether that is all there is."""
+def _chunk(file: RawIOBase | BufferedIOBase, carried: bytearray, more: int) -> tuple[bytearray, bool]:
+    """What was carried over and so many bytes more of a file, and whether that is all there is."""
     if len(carried) > MOST_BYTES:
         raise OverflowError(f"a line has more than {MOST_BYTES:,} bytes: does a newline end each?")
-    letters = bytearray(len(carried) + max(CHUNK_BYTES, len(carried)))
+    letters = bytearray(len(carried) + max(more, len(carried)))
     letters[: len(carried)] = carried
     filled = len(carried)
     with memoryview(letters) as free:

@@ -31,6 +31,7 @@ def small_chunks() -> Iterator[None]:
     """A few bytes are looked at at once, so that lines lie across."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_rows, "CHUNK_BYTES", 4)
+        patch.setattr(text_rows, "BEYOND_BYTES", 2)
         yield
 
 
@@ -85,6 +86,17 @@ def test_some_lines_are_taken(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_rows, "CHUNK_BYTES", 1 << 20)
         assert [text for _, text in _read(path, 0, 1 << 20, keep_one_in=7)] == lines[::7]
+
+
+def test_little_is_looked_at_behind_a_stretch(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_bytes(b"".join(b"line %04d\n" % number for number in range(1000)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_rows, "CHUNK_BYTES", 1 << 20)
+        patch.setattr(text_rows, "BEYOND_BYTES", 100)
+        [run] = TextRows.of(str(path), {"value": pa.string()}).runs(1000, 2000)
+    assert run.numbers.tolist() == list(range(1000, 2000, 10))
+    assert len(run.letters) <= 1000 + 1 + 100
 
 
 def test_what_says_that_a_file_is_utf8_is_no_part_of_its_first_line(tmp_path: Path) -> None:

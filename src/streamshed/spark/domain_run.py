@@ -397,6 +397,6 @@ class DomainRun:
             writer=self._writer, joined=self._planner.joined, is_draining=is_draining, lost_rows=self._topics.lost.rows
         )
         self._topics.finished(report)
-        self._interpreting.finished(self.query, report)
+        self._interpreting.finished(self.query, sum(report.offered_rows.values()), report.state_written_rows)
         self._recorder.record(report, outcome, plans, written)
         self._learned.write_if_due()

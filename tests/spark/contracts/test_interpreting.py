@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 from streamshed.spark.columns.summed_rows import SparkRows
 from streamshed.spark.loop.interpreting import INTERPRETED, MOST_NUMBERED_ROWS, MOST_WRITTEN_ROWS, Interpreting
-from streamshed.spark.source.progress import MicroBatchReport
 from tests.spark.contracts.test_read_limits import QUERY
 
 
@@ -54,26 +53,10 @@ def test_a_micro_batch_behind_a_large_one_is_compiled_and_behind_a_small_one_int
         of_query.conf.set(name, value)
     java = SimpleNamespace(sparkSessionForStream=lambda: of_query._jsparkSession)  # noqa: SLF001 - likewise
     query: Any = SimpleNamespace(_jsq=SimpleNamespace(streamingQuery=lambda: java))
-    interpreting.finished(query, _report(rows, written_rows))
+    interpreting.finished(query, rows, written_rows)
     assert _is_compiled(of_query) == is_compiled
-    interpreting.finished(query, _report(0, 0))
+    interpreting.finished(query, 0, 0)
     assert not _is_compiled(of_query)
-
-
-def _report(rows: int, written_rows: int) -> MicroBatchReport:
-    return MicroBatchReport(
-        micro_batch_id=1,
-        started_at_seconds=0.0,
-        processing_seconds=1.0,
-        offered_rows={"packets": rows},
-        admitted_rows={},
-        earliest_event={},
-        latest_event={},
-        readable=frozenset(),
-        watermark=0,
-        state_rows=0,
-        state_written_rows=written_rows,
-    )
 
 
 def test_what_the_session_says_itself_holds(spark: SparkSession) -> None:

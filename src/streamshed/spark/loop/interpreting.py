@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from streamshed.spark.columns.summed_rows import SparkRows
-from streamshed.spark.source.progress import MicroBatchReport
 
 INTERPRETED: Mapping[str, str] = {
     "spark.sql.codegen.wholeStage": "false",
@@ -66,14 +65,14 @@ class Interpreting:
             for name in INTERPRETED:
                 self._spark.conf.unset(name)
 
-    def finished(self, query: StreamingQuery, report: MicroBatchReport) -> None:
+    def finished(self, query: StreamingQuery, rows: int, written_rows: int) -> None:
         """Take in what the last micro-batch had to do: the next one is taken to be like it.
 
         Args:
             query: The query.
-            report: Of that micro-batch.
+            rows: How many rows were offered.
+            written_rows: How many rows of state were written.
         """
-        rows, written_rows = sum(report.offered_rows.values()), report.state_written_rows
         is_on = self._is_possible and rows <= self._most_rows and written_rows <= MOST_WRITTEN_ROWS
         if is_on != self._is_on:
             self._is_on = is_on

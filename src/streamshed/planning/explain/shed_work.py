@@ -10,6 +10,7 @@ import numpy as np
 
 from streamshed.network.model.network import QueryNetwork
 from streamshed.planning.load.network_load import NetworkLoad
+from streamshed.planning.rates.effective_rates import LEAST_WORK
 from streamshed.planning.rates.rate_policies import RatePolicy
 from streamshed.planning.tree.demand import Demand
 from streamshed.planning.tree.work_tree import Vector, WorkTree
@@ -87,7 +88,7 @@ def chosen_for(
     rates = np.ones(len(demands))
     if sampled:
         rest, _ = tolerant.without(needed)
-        left = max(0.0, work_seconds - float(tree.node_seconds @ needed))
+        left = max(LEAST_WORK * work_seconds, work_seconds - float(tree.node_seconds @ needed))
         rates[sampled] = np.maximum(rates_of(rest, tolerant.sampled_demands, left), _LEAST_RATE)
     windows = {name: (one, plan.kept_shares[name]) for name, one in droppable.items()}
     return ShedWork(rates, _done_beside(tolerant, needed, rates), needed, windows)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from streamshed.network.model.network import QueryNetwork
 from streamshed.planning.plan.budget import Budget
 from streamshed.planning.plan.plan import Remedy, SheddingPlan
+from streamshed.planning.rates.effective_rates import LEAST_WORK
 from streamshed.planning.tree.quantization import SMALLEST, WHOLE, code_of, sampling_rate_of, work_shares
 from streamshed.planning.tree.scalability import least_shares, protected_streams
 from streamshed.statistics.forecast import Statistics
@@ -23,9 +24,10 @@ def plan_work_shares(network: QueryNetwork, statistics: Statistics, budget: Budg
     U/H and the deadline is kept whole. Nor are they given up to catch up faster: what would fit
     if nothing had to be caught up is kept whole, and takes less time than there is until the next. Beyond that, allowed
     falls as the excess grows, second by second, until it is the budget: just over the edge nearly everything is kept.
-    Where U exceeds the budget it falls to 1.1·U, but not beyond the deadline; where U exceeds that, it falls to U:
-    all that may be given up is given up, as everything that is kept makes the next micro-batch later. But up to a tenth
-    of U is kept: to give that up would save next to nothing.
+    Where U exceeds the budget it falls to 1.1·U, but not beyond the deadline; where U exceeds that, it falls to 1.02·U:
+    nearly all that may be given up is given up, as everything that is kept makes the next micro-batch later. But up to
+    a tenth of U is kept: to give that up would save next to nothing. And a fiftieth of U is always there for rows: of
+    millions it keeps thousands, and an answer from next to no rows is none.
 
     Args:
         network: Whose streams are shed.
@@ -99,7 +101,7 @@ def allowed_seconds(unshed_seconds: float, unsheddable_seconds: float, budget: B
         >>> budget = Budget(trigger_interval_seconds=2.0, deadline_seconds=2.0, headroom=0.8)
         >>> [round(allowed_seconds(unshed, least, budget), 3) for unshed, least in (
         ...     (1.5, 0.3), (4.0, 0.3), (1.9, 1.55), (4.0, 1.7), (4.0, 1.9), (4.0, 3.0))]
-        [1.6, 1.6, 1.938, 1.87, 2.0, 3.0]
+        [1.6, 1.6, 1.938, 1.87, 2.0, 3.06]
     """
     spared_seconds = max(
         min(unsheddable_seconds / budget.headroom, budget.utmost_seconds),
@@ -112,7 +114,7 @@ def allowed_seconds(unshed_seconds: float, unsheddable_seconds: float, budget: B
     least_seconds = budget.seconds
     if unsheddable_seconds >= budget.seconds:
         worth_seconds = min((1 + WORTH_SAVING) * unsheddable_seconds, budget.utmost_seconds)
-        least_seconds = max(unsheddable_seconds, worth_seconds)
+        least_seconds = max((1 + LEAST_WORK) * unsheddable_seconds, worth_seconds)
     return max(least_seconds, spared_seconds - (unshed_seconds - spared_seconds))
 
 

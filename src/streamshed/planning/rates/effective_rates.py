@@ -16,6 +16,9 @@ Slopes = Callable[[WorkTree, Vector, Truths, Truths], Vector]
 """A policy: (tree, seconds of each node, sunk nodes, queries that count now) to what the queries' rates are in
 proportion to, at least 0."""
 
+LEAST_WORK = 0.02
+"""There is always time for so much work on samples, as a share of what nothing can save, or of what windows take."""
+
 _ROUNDS = 4
 """So often what groups cost at the rates found is taken for what they cost; then it has settled."""
 

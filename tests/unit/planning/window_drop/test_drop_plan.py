@@ -239,6 +239,12 @@ def test_samples_keep_a_quarter_of_the_time_where_windows_that_are_kept_would_ta
     assert plan.seconds_left(TREE, 0.1) == pytest.approx(0.025)
 
 
+def test_samples_have_a_fiftieth_of_the_time_where_windows_take_all_of_it_in_the_long_run_too() -> None:
+    plan = drop_plan(BOTH, 0.1, least_error_rates, upcoming())
+    taken = replace(plan, needed=np.ones(3), needed_in_the_long_run=np.ones(3), steady_seconds=0.1)
+    assert taken.seconds_left(TREE, 0.1) == pytest.approx(0.002)
+
+
 def test_what_is_left_of_the_tree_is_the_work_nobody_else_has_done() -> None:
     rest, places = BOTH.without(np.array([0.25, 0.25, 0.0]))
     assert BOTH.sampled == (1,)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from streamshed.planning.rates.effective_rates import LEAST_WORK
 from streamshed.planning.tree.work_tree import Truths, Vector, WorkTree
 from streamshed.planning.window_drop.choose.definitions import Definitions
 from streamshed.planning.window_drop.choose.least_kept import LeastKept, least_kept, rare
@@ -68,7 +69,8 @@ class DropPlan:
     def seconds_left(self, tree: WorkTree, budget_seconds: float) -> float:
         """Return what the work for samples may take.
 
-        It is no more than `LEAST_LEFT` and `LEAST_FOR_SAMPLES` ask for where windows leave no more in the long run.
+        It is no more than `LEAST_LEFT` and `LEAST_FOR_SAMPLES` ask for where windows leave no more in the long run, and
+        `LEAST_WORK` where they leave nothing.
 
         Args:
             tree: The work.
@@ -79,7 +81,8 @@ class DropPlan:
         )
         steady_seconds = budget_seconds if self.steady_seconds is None else max(budget_seconds, self.steady_seconds)
         lasting = max(0.0, steady_seconds - float(tree.node_seconds @ self.needed_in_the_long_run))
-        return max(now, min(lasting, max(LEAST_LEFT * planned, LEAST_FOR_SAMPLES * budget_seconds)))
+        wanted = max(LEAST_LEFT * planned, LEAST_FOR_SAMPLES * budget_seconds)
+        return max(now, min(lasting, wanted), LEAST_WORK * budget_seconds)
 
 
 def _steady(upcoming: UpcomingWindows, budget_seconds: float) -> float:

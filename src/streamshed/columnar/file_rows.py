@@ -103,6 +103,17 @@ class FileRows:
             columns[name] = file.schema_arrow.names[there[0]]
         return cls(path, file, columns, types)
 
+    @property
+    def firsts(self) -> Sequence[int]:
+        """The number of the first row of each row group."""
+        return self._firsts[:-1]
+
+    def runs_of(self, row_group: int, start: int, stop: int) -> Iterator[RowRun]:
+        """Yield the run in which those of some rows lie that are in a row group, if there are any; see `runs`."""
+        first, behind = self._firsts[row_group], self._firsts[row_group + 1]
+        if max(first, start) < min(behind, stop):
+            yield RowRun(range(row_group, row_group + 1), first, max(first, start), min(behind, stop))
+
     def runs(self, start: int, stop: int) -> Iterator[RowRun]:
         """Yield the runs in which some rows lie; where row groups are small, several are in one run.
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from streamshed.columnar.texts.dictionaries import Entries, plain
-from streamshed.joins.model.arrays import Ints
+from streamshed.joins.model.arrays import Floats, Ints
 
 _Bits = NDArray[np.uint64]
 
@@ -50,6 +50,30 @@ def hash_of_row(columns: Sequence[pa.Array | pa.Scalar], rows: int) -> Ints:
             values = pa.repeat(column, len(seeds)) if isinstance(column, pa.Scalar) else column
             seeds = _of_few(values, seeds) if len(seeds) == 1 and _are_few(values) else _of_all(values, seeds)
     return np.array(np.broadcast_to(seeds, rows)).view(np.int64)
+
+
+UNIT = 2.0**-53
+
+
+def as_uniform(hashes: Ints) -> Floats:
+    """Return hashes as numbers in [0, 1), from all but their lowest eleven bits, as `row_draws.as_uniform` does.
+
+    >>> as_uniform(np.array([0, -1])).tolist()
+    [0.0, 0.9999999999999999]
+    """
+    return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * UNIT
+
+
+def row_group_draws(salt: str, path: str, firsts: Sequence[int]) -> Floats:
+    """Return what row groups of a file draw, numbers in [0, 1) by which it is decided which of them are read.
+
+    Args:
+        salt: Of the stream.
+        path: Of the file, on this machine.
+        firsts: The number of each one's first row.
+    """
+    places = pa.array(firsts, pa.int64())
+    return as_uniform(hash_of_row([pa.scalar(f"{salt} row group"), pa.scalar(path), places], len(places)))
 
 
 def _are_few(values: pa.Array) -> bool:

@@ -45,11 +45,12 @@ def limited(
     """
     if last is None:
         return plan
+    done = last.costed_shares
     growth = _growth(plan, last, last_least_shares, statistics, budget)
     admissible_rows = {
-        stream: growth * rows * max(0.0, last.share_done(stream) - last_least_shares.get(stream, 0.0))
+        stream: growth * rows * max(0.0, done.get(stream, 1.0) - last_least_shares.get(stream, 0.0))
         for stream, rows in last.costed_rows.items()
-        if last.share_done(stream) < 1
+        if done.get(stream, 1.0) < 1
     }
     work_codes = {
         stream: max(code, _smallest_code(stream, plan, last, statistics, admissible_rows))
@@ -73,9 +74,10 @@ def _growth(
     budget: Budget,
 ) -> float:
     """Return by which factor the work may grow that could be shed; 1 where the last micro-batch filled the budget."""
-    least = {stream: last_least_shares.get(stream, 0.0) for stream in plan.work_codes if last.share_done(stream) < 1}
+    done = last.costed_shares
+    least = {stream: last_least_shares.get(stream, 0.0) for stream in plan.work_codes if done.get(stream, 1.0) < 1}
     seconds, rows = statistics.load_model.seconds, last.costed_rows
-    unsheddable, expected = (seconds(rows, {**last.shares_done, **done}) for done in (least, {}))
+    unsheddable, expected = (seconds(rows, {**done, **others}) for others in (least, {}))
     room = max(1.0, max(budget.seconds, plan.allowed_seconds) / last.processing_seconds)
     certain = TRUSTED_SHARE * unsheddable / expected
     return (room - certain) / (1 - certain)
@@ -93,6 +95,8 @@ def _smallest_code(
     is_limited = stream in admissible_rows and plan.least_shares[stream] < 1
     if not (is_limited and rows and last_rows):
         return WHOLE
-    if plan.work_codes[stream] == WHOLE and rows < FALLEN * last_rows:
+    before, now = last.offered_rows.get(stream, 0), statistics.offered_rows.get(stream, 0)
+    has_fallen = rows < FALLEN * last_rows or (last.read_shares.get(stream, 1.0) < 1 and now < FALLEN * before)
+    if plan.work_codes[stream] == WHOLE and has_fallen:
         return WHOLE
     return code_of((1 + ROUNDING) * admissible_rows[stream] / (rows * (1 - plan.least_shares[stream])))

@@ -139,8 +139,9 @@ class DomainCheckpoint:
 
     def _continued(self, draft: DomainDraft, before: Manifest | None) -> Manifest:
         """The manifest with which a network goes on, or begins."""
+        layout = needed_layout(draft.compiled).extended(*self.settings.layout.families)
         wanted = Wanted(
-            layout=needed_layout(draft.compiled).extended(*self.settings.layout.families),
+            layout=layout.extended(*draft.wished_families) if before is None else layout,
             partitions=self.settings.partitions,
             classes=[sharing_class for work in draft.works.values() for sharing_class in work.classes],
             types=draft.types,

@@ -81,6 +81,13 @@ class DomainDraft:
         return {stream.work.stream.name: stream.work for stream in self.compiled.streams}
 
     @property
+    def wished_families(self) -> tuple[str, ...]:
+        """The families of state that a new checkpoint has beyond those that are needed: it sheds better with them."""
+        protected = protected_streams(self.of_domain)
+        skips = any(one.skips_row_groups and one.work.stream.name not in protected for one in self.compiled.streams)
+        return ("cohorts",) if skips else ()
+
+    @property
     def types(self) -> Types:
         """The types of keys and values."""
         return {

@@ -43,6 +43,7 @@ class DomainFrame:
         call_costs: Told what user functions cost.
         drops_windows: Whether any of its queries may drop windows.
         spark_rows: What Spark does for each row of its streams, at most.
+        skips_row_groups: The streams of whose files row groups may be left unread.
     """
 
     answers: DataFrame
@@ -52,6 +53,7 @@ class DomainFrame:
     call_costs: Accumulator[CallCosts]
     drops_windows: bool
     spark_rows: SparkRows
+    skips_row_groups: frozenset[str]
 
     @classmethod
     def of(
@@ -98,6 +100,11 @@ class DomainFrame:
             call_costs=costs,
             drops_windows=drops_windows,
             spark_rows=max(stream.spark_rows for stream in compiled.streams),
+            skips_row_groups=frozenset(
+                stream.work.stream.name
+                for stream in compiled.streams
+                if manifest.layout.cohorts and stream.skips_row_groups
+            ),
         )
 
 
@@ -131,7 +138,7 @@ def _compiled(
         replace(rows, files=draft.files, tasks=manifest.partitions),
         spark,
         admissions=[
-            Admission(plan, drops_rows=name in left_out, samples=name in sampled)
+            Admission(plan, drops_rows=name in left_out, cohorts=manifest.layout.cohorts, samples=name in sampled)
             for name, plan in table.streams.items()
         ],
         depth=manifest.max_depth,

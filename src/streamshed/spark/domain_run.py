@@ -256,6 +256,7 @@ class DomainRun:
         places = source_places(answers, self.draft.frames)
         self._checkpoint.begin(self.draft, places, state_settings(self._spark))
         self._planner.places = self.manifest.places
+        self._planner.skips_row_groups = self._frame.skips_row_groups
         self._writer = MicroBatchWriter(
             self._sink,
             lambda: query_id(self._checkpoint.spark_folder),

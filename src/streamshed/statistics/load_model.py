@@ -195,7 +195,7 @@ class LoadModel:
             ValueError: It holds rows of an unknown stream.
         """
         observation = self._observed(outcome)
-        error = observation.log_seconds - math.log(self.seconds(outcome.costed_rows, outcome.shares_done))
+        error = observation.log_seconds - math.log(self.seconds(outcome.costed_rows, outcome.costed_shares))
         prior, mean, aged_memory = self._belief(functions), np.array(self.mean), aged(self.memory)
         fit = _fit((*aged_memory, observation), prior, mean)
         surprise = fit.cost - unexplained(mean, _evidence(aged_memory, prior.streams), prior)
@@ -304,9 +304,10 @@ class LoadModel:
     def _observed(self, outcome: MicroBatchOutcome) -> Observation:
         for stream in outcome.costed_rows:
             self._position(stream)
+        rows, done = outcome.costed_rows, outcome.costed_shares
         return Observation(
-            rows=tuple(float(outcome.costed_rows.get(stream, 0)) for stream in self.streams),
-            shares_done=tuple(outcome.share_done(stream) for stream in self.streams),
+            rows=tuple(float(rows.get(stream, 0)) for stream in self.streams),
+            shares_done=tuple(done.get(stream, 1.0) for stream in self.streams),
             log_seconds=math.log(outcome.processing_seconds),
             speedup=outcome.speedup,
         )

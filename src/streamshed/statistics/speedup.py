@@ -1,7 +1,10 @@
-"""Rows on other workers than those that costs are known for."""
+"""Rows on other workers than those that costs are known for, and rows that are not read."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
+
+UNREAD_COST = 0.125
+"""What a row costs that is not read, of what it takes to read it: Spark finds and numbers it all the same."""
 
 
 def costed(
@@ -32,6 +35,15 @@ def costed(
         else count * work_per_row.get(stream, 1.0) / speedup
         for stream, count in rows.items()
     }
+
+
+def reading_cost(read_share: float) -> float:
+    """Return what reading takes, of all that it takes to read every row, where a share of the rows is read.
+
+    >>> reading_cost(1.0), reading_cost(0.5)
+    (1.0, 0.5625)
+    """
+    return read_share + (1.0 - read_share) * UNREAD_COST
 
 
 def check_speedup(speedup: float, where: str) -> None:

@@ -24,6 +24,7 @@ class Shed:
         work_shares: Share of the work on their rows that is done, by joined stream.
         sized: Queries whose rows are chosen by size, where they are shed.
         counting: Queries whose rows are counted, where they are shed, with the code of the rate of counting.
+        read_shares: Share of their rows that is read, in whole row groups, by stream.
     """
 
     codes: Mapping[str, int] = field(default_factory=dict)
@@ -32,6 +33,7 @@ class Shed:
     work_shares: Mapping[str, float] = field(default_factory=dict)
     sized: Mapping[str, SizedRate] = field(default_factory=dict)
     counting: Mapping[str, int] = field(default_factory=dict)
+    read_shares: Mapping[str, float] = field(default_factory=dict)
 
 
 NOTHING_SHED = Shed()

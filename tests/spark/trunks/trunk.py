@@ -150,6 +150,7 @@ class Cast:
             work_shares={name: share for _, shed in sheds for name, share in shed.work_shares.items()},
             sized=_merged((prefix, shed.sized) for prefix, shed in sheds),
             counting=_merged((prefix, shed.counting) for prefix, shed in sheds),
+            read_shares={name: share for _, shed in sheds for name, share in shed.read_shares.items()},
         )
 
 

@@ -119,8 +119,8 @@ def test_few_rows_are_enough_for_a_count_and_not_for_a_sum() -> None:
     ("start", "until", "exact"), [(10, 20, True), (9.999999, 20, False), (-5, -0.000001, True), (-5, 0, False)]
 )
 def test_an_answer_is_exact_if_none_of_its_window_was_shed(start: float, until: float, *, exact: bool) -> None:
-    instants = {"start": round(start * SECOND), "until": round(until * SECOND)}
-    interval = ShedInterval(stream="s", sampling_rates={"7.0": 0.5}, **instants)
+    first, last = round(start * SECOND), round(until * SECOND)
+    interval = ShedInterval(stream="s", start=first, until=last, sampling_rates={"7.0": 0.5})
     elsewhere = ShedInterval(stream="s", start=0, until=10 * SECOND, sampling_rates={"7.1": 0.5, "8.0": 0.5})
     (answer,) = told([output()], {}, shed=[elsewhere, interval])
     assert answer["exact"] is exact

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from streamshed.answering.answer.alike_rows import UsualRanges, usual_of, with_alike
 from streamshed.answering.answer.window_estimate import Estimate
@@ -30,6 +32,7 @@ from streamshed.answering.estimate.interval import (
 )
 from streamshed.answering.estimate.known_rows import KnownRows
 from streamshed.answering.estimate.quantile import is_rounded, quantiles
+from streamshed.answering.estimate.row_group_bounds import has_row_groups, with_row_groups
 from streamshed.answering.estimate.skewed_bounds import skewed_bounds
 from streamshed.answering.estimate.unseen_rows import is_unseen, most_unseen, with_unseen
 from streamshed.answering.estimate.value_ranges import UsualRange
@@ -145,12 +148,11 @@ class Answering:
         kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
         counted = partials.longs("rows" if shape.counts_rows else "present")
         estimate = with_alike(shape, partials, self._estimated(shape, partials, kept_rate, counted), kept_rate, ranges)
-        estimate = estimate.of_part(lacking.is_part, is_count=shape.function is AggregateKind.COUNT)
+        estimate = self._in_row_groups(shape, partials, outputs, shed, estimate).of_part(
+            lacking.is_part, is_count=shape.function is AggregateKind.COUNT
+        )
         exact, value_column = estimate.exact, estimate.value_column
         lower, upper = estimate.bound_columns
-        shed_reason = np.where(partials.longs("rows") == 0, NO_ROW_KEPT, SAMPLED)
-        reasons = np.where(kept_rate >= 1.0, SKETCHED, shed_reason)
-        reasons = np.where(lacking.is_part, lacking.reason, reasons)
         kept_share = np.where(kept_rate >= 1.0, 1.0, _shares_kept(partials, kept_rate))
         columns = {
             "query": self._queries.take(pa.array(outputs)),
@@ -169,7 +171,7 @@ class Answering:
             "rows_estimated": pa.array(partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted")),
             "exact": pa.array(exact),
             "low": pa.array((kept_rate < 1.0) & (estimate.is_low | (usual < enough_rows(shape.function)))),
-            "reason": pa.array(reasons, pa.string(), mask=exact),
+            "reason": pa.array(_reasons(partials, kept_rate, lacking), pa.string(), mask=exact),
         }
         return _batch(ANSWER, len(partials), columns)
 
@@ -199,6 +201,25 @@ class Answering:
         if shape.in_cohorts:
             return self._of_cohorts(shape, partials, kept_rate)
         return self._corrected(shape, partials, kept_rate, self._scaled(shape, partials, kept_rate, counted))
+
+    def _in_row_groups(
+        self, shape: Shape, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval], estimate: Estimate
+    ) -> Estimate:
+        """Widen an estimate where row groups were left unread, whose rows were left out many at once."""
+        if shape.in_cohorts:
+            return estimate
+        in_row_groups = has_row_groups(partials)
+        unread = [interval for interval in shed if interval.in_row_groups]
+        if unread:
+            in_row_groups |= self._least_shares_in_windows(unread, partials, outputs) < 1
+        in_row_groups &= ~estimate.exact
+        if not in_row_groups.any():
+            return estimate
+        numbers = estimate.value_column.to_numpy(zero_copy_only=False)
+        error, bounds, is_dark = with_row_groups(
+            shape, partials, numbers, estimate.error, estimate.bounds, in_row_groups, estimate.confidence
+        )
+        return replace(estimate, error=error, bounds=bounds, is_low=estimate.is_low | is_dark)
 
     def _of_cohorts(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles) -> Estimate:
         """Estimate from drawn rows of a join, each of which brings all of its results at once."""
@@ -371,6 +392,13 @@ def _counted(partials: WindowPartials) -> dict[str, pa.Array]:
         "exact": pa.array(partials.doubles("greatest_weight") <= 1.0),
         "low": pa.array(np.zeros(len(partials), np.bool_)),
     }
+
+
+def _reasons(partials: WindowPartials, kept_rate: Doubles, lacking: Incomplete) -> NDArray[np.str_]:
+    """Why answers are not exact, as far as they are not."""
+    shed_reason = np.where(partials.longs("rows") == 0, NO_ROW_KEPT, SAMPLED)
+    reasons = np.where(kept_rate >= 1.0, SKETCHED, shed_reason)
+    return np.where(lacking.is_part, lacking.reason, reasons)
 
 
 def _shares_kept(partials: WindowPartials, otherwise: Doubles) -> Doubles:

@@ -22,12 +22,14 @@ class ShedInterval:
         until: Last such event time; `UNSETTLED`: not known.
         sampling_rates: The least rate at which they were sampled for a value of a query, by `share_name`; a value that
             is missing was given all rows.
+        in_row_groups: Whether rows may have been left out many at once, as row groups were not read.
     """
 
     stream: str
     start: int
     until: int
     sampling_rates: Mapping[str, float]
+    in_row_groups: bool = False
 
 
 def share_name(definition_id: int, slot: int) -> str:
@@ -71,15 +73,21 @@ def _pieces(intervals: Sequence[ShedInterval]) -> list[ShedInterval]:
     pieces: list[ShedInterval] = []
     edges = sorted({edge for interval in intervals for edge in (interval.start, interval.until + 1)})
     for start, after in itertools.pairwise(edges):
-        covering = [one.sampling_rates for one in intervals if one.start <= start <= one.until]
+        covering = [one for one in intervals if one.start <= start <= one.until]
         if not covering:
             continue
-        rates = functools.reduce(_least, covering)
+        piece = ShedInterval(
+            stream=intervals[0].stream,
+            start=start,
+            until=after - 1,
+            sampling_rates=functools.reduce(_least, [one.sampling_rates for one in covering]),
+            in_row_groups=any(one.in_row_groups for one in covering),
+        )
         last = pieces[-1] if pieces else None
-        if last is not None and last.until + 1 == start and last.sampling_rates == rates:
-            pieces[-1] = replace(last, until=after - 1)
+        if last is not None and last.until + 1 == start and piece == replace(last, start=start, until=piece.until):
+            pieces[-1] = replace(last, until=piece.until)
         else:
-            pieces.append(replace(intervals[0], start=start, until=after - 1, sampling_rates=rates))
+            pieces.append(piece)
     return pieces
 
 
@@ -91,7 +99,12 @@ def _limited(pieces: list[ShedInterval]) -> list[ShedInterval]:
 
 
 def _joined(earlier: ShedInterval, later: ShedInterval) -> ShedInterval:
-    return replace(earlier, until=later.until, sampling_rates=_least(earlier.sampling_rates, later.sampling_rates))
+    return replace(
+        earlier,
+        until=later.until,
+        sampling_rates=_least(earlier.sampling_rates, later.sampling_rates),
+        in_row_groups=earlier.in_row_groups or later.in_row_groups,
+    )
 
 
 def _lost(earlier: ShedInterval, later: ShedInterval) -> float:

@@ -15,6 +15,8 @@ from streamshed.planning.explain.clock_work import ClockWork
 from streamshed.planning.plan.budget import LASTING_SHARE, Budget
 from streamshed.planning.plan.coming_work import ComingWork
 from streamshed.planning.plan.kept_work import KeptWork
+from streamshed.planning.plan.read_shares import read_shares
+from streamshed.planning.tree.scalability import protected_streams
 from streamshed.planning.tree.work_tree import WorkTree
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.not_needed import unneeded_rows
@@ -47,7 +49,7 @@ class Expectation:
 
 
 def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time: OwnTime) -> Expectation:
-    """Return what the micro-batch brings, and the time that there is for it.
+    """Return what the micro-batch brings, and the time that there is for it; see `read_shares`.
 
     Args:
         request: What is to be decided.
@@ -55,6 +57,15 @@ def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time
         kept_work: The work of the network, computed anew only where it has changed.
         time: What the clocks of a driver share.
     """
+    expectation = _expected(request, statistics, kept_work, time)
+    if request.settings.advisory or statistics.fresh_shares or not request.upcoming.row_groups:
+        return expectation
+    protected = protected_streams(request.network)
+    shares = read_shares(request.upcoming.row_groups, protected, statistics, expectation.budget)
+    return _expected(request, replace(statistics, read_shares=shares), kept_work, time) if shares else expectation
+
+
+def _expected(request: Request, statistics: Statistics, kept_work: KeptWork, time: OwnTime) -> Expectation:
     settings, state, upcoming = request.settings, request.state, request.upcoming
     use = _state_use(settings, state)
     unneeded = unneeded_times(request.network, settings, upcoming, of_windows=True)
@@ -66,6 +77,7 @@ def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time
         else replace(_fresh_windows(request, upcoming.windows), state=use, unneeded=unneeded),
     )
     offered_per_second = _offered_per_second(settings, statistics, request.elapsed_seconds)
+    work = work.read_in_part(statistics.read_shares)
     useful = _useful(request.network, upcoming, work, offered_per_second)
     allotment = time.allotment(_asked_of_time(useful, statistics))
     budget = allotted(
@@ -80,8 +92,8 @@ def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time
             _in_the_long_run(part, settings, statistics, allotment, elapsed_seconds=request.waited_seconds)
             for part in (work, useful)
         )
-    least_shares = settings.shedding_policy.least_shares(work)
-    return Expectation(replace(statistics, least_shares=least_shares), work, useful, allotment, budget, use)
+    least = settings.shedding_policy.least_shares(work)
+    return Expectation(replace(statistics, least_shares=least), work, useful, allotment, budget, use)
 
 
 def _fresh_windows(request: Request, windows: UpcomingWindows) -> UpcomingWindows:

@@ -37,7 +37,7 @@ def learn(
         observed,
         regulator=state.regulator.updated(
             measured_seconds=outcome.processing_seconds,
-            predicted_seconds=load_model.seconds(outcome.costed_rows, outcome.shares_done),
+            predicted_seconds=load_model.seconds(outcome.costed_rows, outcome.costed_shares),
             correction=state.regulator.correction if decision is None else decision.correction,
         ),
     )
@@ -78,6 +78,6 @@ def _entry(
     return JournalEntry(
         decision=decision,
         outcome=outcome,
-        model_seconds=state.load_model.seconds(outcome.costed_rows, outcome.shares_done),
+        model_seconds=state.load_model.seconds(outcome.costed_rows, outcome.costed_shares),
         learned=learned,
     )

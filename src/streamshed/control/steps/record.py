@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from streamshed.control.decision import Decision
+from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.guard import GuardedPlan
 from streamshed.control.steps.estimate import Request
 from streamshed.control.steps.expect import Expectation
@@ -20,8 +20,7 @@ def recorded(
     request: Request, expectation: Expectation, proposed: SheddingPlan, allowed: GuardedPlan, spread: QuerySpread
 ) -> Decision:
     """Return the decision with all that the journal says of it."""
-    upcoming, settings, needs = request.upcoming, request.settings, request.upcoming.needs
-    statistics, budget, planned, applied = expectation.statistics, expectation.budget, spread.planned, spread.applied
+    upcoming, statistics, planned, applied = request.upcoming, expectation.statistics, spread.planned, spread.applied
     return Decision(
         micro_batch_id=upcoming.micro_batch_id,
         work_codes=spread.work_codes,
@@ -36,27 +35,33 @@ def recorded(
         drops=spread.drops,
         row_shares=_row_shares(statistics, applied),
         fresh_shares=statistics.fresh_shares,
+        read_shares=statistics.read_shares,
         kept_shares={} if applied.windows is None else applied.windows.kept_shares,
         plan=_expected(allowed.plan, expectation, planned),
         reason=allowed.plan.reason,
         explanation=_explanation(request, allowed, planned, expectation),
-        advisory=settings.advisory,
+        advisory=request.settings.advisory,
         clamps=allowed.clamps,
         offered_rows=statistics.offered_rows,
         sizes_known=upcoming.sizes_known,
         backlog_rows=upcoming.backlog_rows,
-        budget_seconds=budget.seconds,
+        budget_seconds=expectation.budget.seconds,
         headroom=expectation.allotment.headroom * expectation.allotment.share,
         demanded_seconds=statistics.seconds(spread.demanded_shares),
         state_bytes=expectation.state_use.taken_bytes,
         correction=statistics.correction,
         speedup=upcoming.speedup,
         useful_rates=expectation.useful.useful,
-        reach={query: share for query, share in expectation.work.reach.items() if query in needs.rows_per_second},
-        needs=needs,
+        reach=_needed_reach(expectation, upcoming),
+        needs=upcoming.needs,
         now_seconds=upcoming.now_seconds,
         decided_at_seconds=request.decided_at_seconds,
     )
+
+
+def _needed_reach(expectation: Expectation, upcoming: Upcoming) -> dict[str, float]:
+    reach, needed = expectation.work.reach, upcoming.needs.rows_per_second
+    return {query: share for query, share in reach.items() if query in needed}
 
 
 def _row_shares(statistics: Statistics, applied: QueryRates) -> dict[str, float]:
@@ -85,6 +90,10 @@ def _explanation(request: Request, allowed: GuardedPlan, planned: QueryRates, ex
     missed += "".join(
         f"; of {stream} about {1 - share:.3g} of the rows are skipped, older than max_age"
         for stream, share in expectation.statistics.fresh_shares.items()
+    )
+    missed += "".join(
+        f"; of {stream} {share:.3g} of the rows are read, in whole row groups"
+        for stream, share in expectation.statistics.read_shares.items()
     )
     missed += "".join(
         f"; of {query} no more than {share:.3g} of the rows are of use to those it feeds"

@@ -56,9 +56,10 @@ def _as_planned(state: ControlState, last: MicroBatchOutcome | None) -> MicroBat
     if last is None or decision is None or not decision.kept_shares or decision.advisory:
         return last
     planned = {**last.work_shares, **decision.plan.work_shares}
-    more, less = (state.load_model.seconds(last.costed_rows, done) for done in (planned, last.shares_done))
+    as_planned = replace(last, work_shares=planned)
+    more, less = (state.load_model.seconds(one.costed_rows, one.costed_shares) for one in (as_planned, last))
     seconds = last.processing_seconds + more - less
-    return replace(last, work_shares=planned, processing_seconds=max(seconds, _LEAST_SECONDS))
+    return replace(as_planned, processing_seconds=max(seconds, _LEAST_SECONDS))
 
 
 def _without_skipped(last: MicroBatchOutcome, fresh_shares: Mapping[str, float]) -> MicroBatchOutcome:

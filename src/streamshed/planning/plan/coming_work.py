@@ -47,6 +47,7 @@ class ComingWork:
         reach: Per query, which share of its stream's rows comes to it.
         useful: Per query, the largest effective sampling rate that is of use; of one that is left out, 1.
         needed: Per query, which share of its rows anybody needs, by their times; of one that is left out, all.
+        read: Per stream, which share of its rows is read; of one that is left out, all.
     """
 
     tree: WorkTree
@@ -63,6 +64,7 @@ class ComingWork:
     reach: Mapping[str, float] = field(default_factory=dict)
     useful: Mapping[str, float] = field(default_factory=dict)
     needed: Mapping[str, float] = field(default_factory=dict)
+    read: Mapping[str, float] = field(default_factory=dict)
 
     def rates(self, policy: RatePolicy, budget_seconds: float) -> Vector:
         """Return the effective sampling rate of each query with which a policy fills a budget."""
@@ -73,8 +75,15 @@ class ComingWork:
             return policy(self.tree, self.demands, seconds)
 
         return (
-            useful_rates(rates_of, self.largest, self.tree, budget_seconds) if self.useful else rates_of(budget_seconds)
+            useful_rates(rates_of, self.largest, self.tree, budget_seconds)
+            if self.is_limited
+            else rates_of(budget_seconds)
         )
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether rates are below 1 in any case."""
+        return bool(self.useful or self.read)
 
     @property
     def index(self) -> WorkIndex:
@@ -83,13 +92,22 @@ class ComingWork:
 
     @property
     def largest(self) -> Vector:
-        """Per demand, the largest rate that is of use."""
-        return self.index.of_demands(self.useful)
+        """Per demand, the largest rate that is of use, and that can be."""
+        largest = self.index.of_demands(self.useful)
+        if not self.read:
+            return largest
+        of_streams = [self.read.get(self.streams[node], 1.0) for node in self.tree.query_nodes]
+        readable: Vector = np.minimum(largest, np.array(of_streams))
+        return readable
 
     @property
     def needed_shares(self) -> Vector:
         """Per demand, the share of its rows that anybody needs."""
         return self.index.of_demands(self.needed)
+
+    def read_in_part(self, shares: Mapping[str, float]) -> ComingWork:
+        """Return the same where no more than shares of the rows of some streams are read."""
+        return replace(self, read=dict(shares)) if shares or self.read else self
 
     def useful_to(self, wanted: Mapping[str, float], needed: Mapping[str, float]) -> ComingWork:
         """Return the same, where some queries have no use for all rows; none is left without any.

@@ -127,7 +127,7 @@ def _beside_windows(work: ComingWork, policy: RatePolicy, budget_seconds: float)
         def rates_of(seconds: float) -> Vector:
             return policy(rest, tolerant.sampled_demands, seconds)
 
-        wanted = useful_rates(rates_of, largest, rest, left) if work.useful else rates_of(left)
+        wanted = useful_rates(rates_of, largest, rest, left) if work.is_limited else rates_of(left)
         sampled_codes = _rounded(wanted, lambda rates: rest.load_seconds(rates) <= left * (1 + _ROUNDING), largest)
         for query, code in zip(tolerant.sampled, sampled_codes, strict=True):
             codes[query] = code

@@ -56,5 +56,11 @@ def stream_codes() -> Column:
     return _codes(F.col("sampling_codes"), 0, 1)
 
 
+def cohort_digit(gating: Gating) -> Column:
+    """Return what follows the codes of all rates in `sampling_codes`: the cohort of a row's row group, or nothing."""
+    rates = 1 + sum(map(len, gating.classes)) + len(gating.row_queries)
+    return F.substr("sampling_codes", F.lit(1 + rates * CODE_DIGITS), F.lit(1))
+
+
 def _codes(codes: Column, first: int, count: int) -> Column:
     return F.substring(codes, 1 + first * CODE_DIGITS, count * CODE_DIGITS)

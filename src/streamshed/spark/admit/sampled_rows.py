@@ -29,6 +29,7 @@ from streamshed.spark.common.internal_names import (
     BY_LEVEL,
     CHANCE,
     CODES_BY_SIZE,
+    COHORT,
     CORRUPT,
     FILE_PATH,
     FIRST_LEVEL,
@@ -85,6 +86,7 @@ class Admission:
         whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
         cohort_keys: What queries group by whose windows may be dropped by group.
         drops_rows: Whether rows may be left out by their times although no window is dropped.
+        cohorts: Whether state tells cohorts apart, so that whole row groups may be left unread.
         samples: Whether rows may be sampled; if not, none asks what it would pass: the less there is to do for a row,
             the better Java compiles it.
         clock: What tells `NOW` where there is no plan; None: nothing does, and event times may be anything.
@@ -95,6 +97,7 @@ class Admission:
     whole_words: tuple[int, ...] = ()
     cohort_keys: tuple[tuple[str, ...], ...] = ()
     drops_rows: bool = False
+    cohorts: bool = False
     samples: bool = True
     clock: Plan | None = None
 
@@ -199,7 +202,11 @@ def _told_again(rows: DataFrame, admission: Admission) -> DataFrame:
         rows = with_plan(rows, plan, [NOW, *opened, *codes])
     if not opened:
         rows = rows.withColumns({OPEN: F.lit(_ALWAYS_OPEN), OPENED: F.lit(_ALWAYS_OPEN)})
-    return rows if codes else rows.withColumn(SAMPLING_CODES, F.lit(None).cast("string"))
+    if not codes:
+        return rows.withColumn(SAMPLING_CODES, F.lit(None).cast("string"))
+    if COHORT not in rows.columns:
+        return rows
+    return rows.withColumn(SAMPLING_CODES, F.concat(SAMPLING_CODES, F.coalesce(COHORT, F.lit("")))).drop(COHORT)
 
 
 def _passing_all() -> dict[str, Column]:

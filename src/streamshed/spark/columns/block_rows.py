@@ -18,13 +18,15 @@ import pyarrow as pa
 
 from streamshed.columnar.file_rows import FileRows
 from streamshed.columnar.row_file import AnySpan, RowFile, RowPart, part_of_rows
-from streamshed.columnar.spark_hash import hash_of_row
+from streamshed.columnar.spark_hash import hash_of_row, row_group_draws
 from streamshed.columnar.text_rows import TextRows
 from streamshed.columnar.texts.dictionaries import plain
 from streamshed.joins.model.arrays import Ints
+from streamshed.planning.place.row_group_cut import UNREAD, RowGroupCut
 from streamshed.spark.columns.row_admission import Admitted, RowPlaces, RowPlan, Words, admitted
 from streamshed.spark.columns.taking import Taking
 from streamshed.spark.common.internal_names import (
+    COHORT,
     FILE_PATH,
     FILE_ROW,
     NOW,
@@ -112,13 +114,25 @@ class BlockRows:
     def _of_stretch(self, stretch: Stretch, plan: RowPlan, counts: list[int]) -> Iterator[pa.RecordBatch]:
         types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
         path = local_path(stretch.path)
+        if plan.cut is not None and not self.is_text:
+            yield from self._of_row_groups(FileRows.of(path, types), path, stretch, plan, plan.cut)
+            return
         file: RowFile[Any] = TextRows.of(path, types) if self.is_text else FileRows.of(path, types)
         for run in file.runs(stretch.start, stretch.stop):
             counts.append(len(run.numbers))
             yield from self._of_run(file, run, stretch, plan)
 
+    def _of_row_groups(
+        self, file: FileRows, path: str, stretch: Stretch, plan: RowPlan, cut: RowGroupCut
+    ) -> Iterator[pa.RecordBatch]:
+        """The admitted rows of those row groups that are read."""
+        cohorts = cut.cohorts(row_group_draws(self.salt, path, file.firsts))
+        for row_group in np.flatnonzero(cohorts != UNREAD).tolist():
+            for run in file.runs_of(row_group, stretch.start, stretch.stop):
+                yield from self._of_run(file, run, stretch, plan, f"{cohorts[row_group]:x}")
+
     def _of_run(
-        self, file: RowFile[AnySpan], run: AnySpan, stretch: Stretch, plan: RowPlan
+        self, file: RowFile[AnySpan], run: AnySpan, stretch: Stretch, plan: RowPlan, cohort: str | None = None
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a run that are admitted. Where none is, the columns that do not decide it are not read."""
         numbers = run.numbers
@@ -142,6 +156,7 @@ class BlockRows:
                 **{name: pa.repeat(value, len(of_rows)) for name, value in stretch.constants.items()},
                 FILE_PATH: pa.repeat(stretch.path, len(of_rows)),
                 FILE_ROW: pa.array(of_rows),
+                COHORT: pa.repeat(pa.scalar(cohort, pa.string()), len(of_rows)),
                 **self._plan_columns(plan, chosen.words, len(of_rows)),
             }
             yield pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], self.schema.names)

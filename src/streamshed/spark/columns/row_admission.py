@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamshed.columnar.row_file import rows_within
-from streamshed.columnar.spark_hash import xxhash64
+from streamshed.columnar.spark_hash import as_uniform, xxhash64
 from streamshed.joins.model.arrays import Booleans, Floats, Ints
 from streamshed.network.terms.cohorts import COHORTS
+from streamshed.planning.place.row_group_cut import RowGroupCut
 from streamshed.planning.tree.quantization import STEPS_PER_DECADE
 from streamshed.planning.window_drop.track.retention import MOST_SLOTS
 from streamshed.sharing.gating import LEVELS
@@ -26,10 +27,10 @@ from streamshed.spark.common.internal_names import (
     RETAINED_RATES,
     RETAINED_STEP,
     RETAINED_WORDS,
+    ROW_GROUP_CUT,
     SAMPLING_CODES,
     SAMPLING_RATE,
 )
-from streamshed.spark.source.row_draws import UNIT
 
 Words = NDArray[np.int64]
 """Of rows, what each passes. Shape (rows, words)."""
@@ -99,6 +100,7 @@ class RowPlan:
         by_level: By level, what rows pass; None: everything.
         retention: What is done with them by their places; None: nothing.
         whole_words: What a row passes while nothing is shed.
+        cut: Which row groups are read; None: all.
     """
 
     now: int | None
@@ -108,11 +110,13 @@ class RowPlan:
     by_level: Words | None
     retention: Retention | None
     whole_words: Words
+    cut: RowGroupCut | None = None
 
     @classmethod
     def of(cls, plan_values: Mapping[str, Any], whole_words: Sequence[int]) -> Self:
         """Read what a row was told; what it was not is as it is where nothing is shed."""
-        sampling_rate, by_level, retained = (plan_values.get(name) for name in (SAMPLING_RATE, BY_LEVEL, RETAINED))
+        names = (SAMPLING_RATE, BY_LEVEL, RETAINED, ROW_GROUP_CUT)
+        sampling_rate, by_level, retained, cut = (plan_values.get(name) for name in names)
         return cls(
             now=plan_values.get(NOW),
             codes=plan_values.get(SAMPLING_CODES),
@@ -121,7 +125,13 @@ class RowPlan:
             by_level=None if by_level is None else np.array(by_level[0], np.int64),
             retention=None if retained is None else Retention.of(retained),
             whole_words=np.array(whole_words, np.int64),
+            cut=None if cut is None else RowGroupCut.from_document(cut),
         )
+
+    @property
+    def read_share(self) -> float:
+        """The share of rows that are in row groups that are read."""
+        return 1.0 if self.cut is None else self.cut.share
 
     @property
     def is_drawn(self) -> bool:
@@ -161,7 +171,8 @@ def admitted(plan: RowPlan, hashes: Ints | None, places: RowPlaces | None) -> Ad
         hashes: Of what identifies them, see `row_hash`; None: nothing `is_drawn`.
         places: Where they are; None: the plan has no `Retention`.
     """
-    u = None if hashes is None else (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * UNIT
+    # Of row groups of which the share f is read, a row is kept at the rate P that has drawn less than P/f.
+    u = None if hashes is None else as_uniform(hashes) * plan.read_share
     stays = u < plan.sampling_rate if u is not None and plan.sampling_rate < 1 else None
     of_sets: list[Ints] = []
     if plan.retention is not None and places is not None:

@@ -37,6 +37,7 @@ from streamshed.spark.common.far_ahead import most_ahead
 from streamshed.spark.common.in_arrow import in_arrow
 from streamshed.spark.common.internal_names import (
     BYTES,
+    COHORT,
     FILE_PATH,
     FILE_ROW,
     FOLDERS,
@@ -45,6 +46,7 @@ from streamshed.spark.common.internal_names import (
     PASSES,
     RAW_TEXT,
     READ_ROWS,
+    ROW_GROUP_CUT,
     SAMPLING_CODES,
     SUMS,
     TAKEN_ROWS,
@@ -98,6 +100,19 @@ class ColumnWay:
     tasks: int = 0
 
     @property
+    def skips_row_groups(self) -> bool:
+        """Whether row groups may be left unread, where state tells cohorts apart: no query asks for groups of rows.
+
+        Of those each would take sixteen times the state.
+        """
+        is_plain = not (self.admission.whole_words or any(one.keys for one in self.work.classes))
+        return self.reads_files and self.files is None and self.admission.samples and is_plain
+
+    @property
+    def _tells_cohorts(self) -> bool:
+        return self.skips_row_groups and self.admission.cohorts and self.admission.plan is not None
+
+    @property
     def spark_rows(self) -> SparkRows:
         """What is left to Spark."""
         if not self.reads_files:
@@ -129,6 +144,7 @@ class ColumnWay:
                 T.StructField(TAKEN_TIME, T.LongType()),
                 T.StructField(TAKEN_ROWS, T.LongType()),
                 *([] if self.files is None else [T.StructField(READ_ROWS, T.LongType())]),
+                *([T.StructField(COHORT, T.StringType())] if self._tells_cohorts else []),
             ]
         )
         taking = Taking(
@@ -173,6 +189,7 @@ class ColumnWay:
     def _with_plan(self, begins: DataFrame, constants: Mapping[str, Column]) -> DataFrame:
         """First rows of blocks, with what all rows are told, and what the folders of their file say."""
         plan, names = self.admission.plan or self.admission.clock, admitting_names(self.admission)
+        names += [ROW_GROUP_CUT] if self._tells_cohorts else []
         begins = with_folders(begins, self._folder)
         begins = begins if plan is None else with_plan(begins, plan, names)
         of_folders = F.struct(*[constant.alias(name) for name, constant in constants.items()])
@@ -187,6 +204,7 @@ class ColumnWay:
 
     def _block_rows(self, taking: Taking, given: T.StructType) -> BlockRows:
         schema = to_arrow_schema(given, timezone="UTC")
+        schema = schema.append(pa.field(COHORT, pa.string())) if self._tells_cohorts else schema
         salt, whole_words = self.stream.name, self.admission.whole_words
         if self.files is not None:
             types = {RAW_TEXT: pa.string()}

@@ -20,6 +20,7 @@ from streamshed.columnar.untranslatable import Unsure
 from streamshed.joins.model.arrays import Booleans, Ints, one_chunk
 from streamshed.joins.sums.pair_sums import SUMS as SUMS_SCHEMA
 from streamshed.spark.common.internal_names import (
+    COHORT,
     FILE_PATH,
     FOLDERS,
     NOW,
@@ -87,7 +88,13 @@ class Taking:
         """Yield what Spark has to go on with: rows as they are, and what all others sum up to."""
         task = _Task(self, *_unpacked(self.work))
         for chunk in _chunks(record_batches):
-            yield from task.taken(chunk)
+            if COHORT not in chunk.schema.names:
+                yield from task.taken(chunk)
+                continue
+            cohort = chunk.column(COHORT)[0]
+            for taken in task.taken(chunk.drop_columns([COHORT])):
+                place = self.schema.get_field_index(COHORT)
+                yield taken.set_column(place, self.schema.field(place), pa.repeat(cohort, taken.num_rows))
 
     def read_rows(self, count: int) -> pa.RecordBatch:
         """Return a row that tells how many rows were read, taken or not, and stands for none of them."""
@@ -107,20 +114,22 @@ def _unpacked(work: bytes) -> tuple[ColumnWork, ColumnKernel]:
 
 
 def _chunks(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows in batches of about `MOST_ROWS`."""
-    waiting: list[pa.RecordBatch] = []
+    """The rows in batches of about `MOST_ROWS`; in each, all are of one cohort."""
+    waiting: dict[str | None, list[pa.RecordBatch]] = {}
     rows = 0
     for record_batch in record_batches:
+        if not record_batch.num_rows:
+            continue
         if record_batch.num_rows >= ENOUGH_ROWS:
             yield record_batch
             continue
-        waiting.append(record_batch)
+        cohort = record_batch.column(COHORT)[0].as_py() if COHORT in record_batch.schema.names else None
+        waiting.setdefault(cohort, []).append(record_batch)
         rows += record_batch.num_rows
         if rows >= MOST_ROWS:
-            yield _together(waiting)
-            waiting, rows = [], 0
-    if rows:
-        yield _together(waiting)
+            yield from map(_together, waiting.values())
+            waiting, rows = {}, 0
+    yield from map(_together, waiting.values())
 
 
 def _together(record_batches: list[pa.RecordBatch]) -> pa.RecordBatch:

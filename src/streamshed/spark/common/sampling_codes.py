@@ -1,6 +1,7 @@
 """Sampling rates as they stand in state keys: two hexadecimal digits per rate, nothing for rate 1.
 
-Of results of a join that is sampled there is one rate, and a third digit: the cohort of the row that was drawn.
+A digit more is a cohort: of the row that was drawn, where a join is sampled, and there is one rate; or of the row
+group, where row groups are left unread.
 """
 
 from __future__ import annotations
@@ -30,5 +31,4 @@ def sampling_rate(codes: Column, place: Column) -> Column:
 
 def cohort(codes: Column) -> Column:
     """Return the cohort that some codes tell of; null where they tell of none."""
-    digit = F.substr(codes, F.lit(CODE_DIGITS + 1), F.lit(1))
-    return F.when(F.length(codes) == CODE_DIGITS + 1, F.conv(digit, 16, 10).cast("int"))
+    return F.when(F.length(codes) % CODE_DIGITS == 1, F.conv(F.right(codes, F.lit(1)), 16, 10).cast("int"))

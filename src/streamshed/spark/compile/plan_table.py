@@ -39,6 +39,7 @@ from streamshed.spark.common.internal_names import (
     RETAINED_RATES,
     RETAINED_STEP,
     RETAINED_WORDS,
+    ROW_GROUP_CUT,
     SAMPLING_CODES,
     SAMPLING_RATE,
     SIZE_COLUMN,
@@ -58,7 +59,8 @@ PLAN_SCHEMA = (
     f" {BY_LEVEL} array<array<array<bigint>>>, {SIZE_COLUMN} string, {SIZE_THRESHOLD} double, {LARGEST_SIZE} int,"
     f" {RATES_BY_SIZE} array<double>, {CODES_BY_SIZE} array<string>,"
     f" {RETAINED} struct<{RETAINED_BASE}:bigint,{RETAINED_STEP}:bigint,{RETAINED_WORDS}:array<array<bigint>>,"
-    f"{RETAINED_RATES}:array<double>>, {DRAW_CODE} int"
+    f"{RETAINED_RATES}:array<double>>, {DRAW_CODE} int,"
+    f" {ROW_GROUP_CUT} struct<share:double,limits:array<double>,turn:int>"
 )
 """What a stream is told in a micro-batch."""
 _PLAN_NAMES = [one.split()[0] for one in PLAN_SCHEMA.split(", ")]
@@ -205,6 +207,7 @@ def plan_values(
         None if by_size is None or stream_gates.codes is None else list(stream_gates.codes),
         None if retained is None else _retained_values(retained),
         WHOLE if plan.join is None else plan.join.sampling_code,
+        None if plan.row_groups is None else plan.row_groups.to_document(),
     )
 
 

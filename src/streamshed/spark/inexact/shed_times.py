@@ -62,6 +62,9 @@ def told_of_all(row: PlanRow, facts: DomainFacts, delays: Mapping[str, int], tim
         if missing:
             sampled = dict.fromkeys(sorted(missing), plan.sampling_rate)
             begin = start - delays.get(name, 0)
-            shed.append(ShedInterval(stream=name, start=begin, until=until, sampling_rates=sampled))
+            in_row_groups = plan.row_groups is not None
+            shed.append(
+                ShedInterval(stream=name, start=begin, until=until, sampling_rates=sampled, in_row_groups=in_row_groups)
+            )
     of_all = row.shed if shed == list(row.shed) else remembered(shed, since=0)
     return replace(row, shed=of_all, whole_since=facts.whole_since(row.open))

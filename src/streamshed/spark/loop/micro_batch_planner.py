@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 
 from streamshed.answering.estimate.value_ranges import UsualRange
@@ -15,6 +16,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.joins.choose.directive import JoinDirective
 from streamshed.network.model.stream import Stream
 from streamshed.planning.load.join_delay import delay_of_stream
+from streamshed.planning.place.row_group_cut import RowGroupCut
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
 from streamshed.spark.checkpoint.checkpoint_reader import (
     last_committed,
@@ -38,6 +40,7 @@ from streamshed.spark.plan.written_plans import KEPT_PLANS, WrittenPlans
 from streamshed.spark.source.catching_up import CatchingUp, beginning_of
 from streamshed.spark.source.lost_rows import LostRows
 from streamshed.spark.source.progress import MicroBatchReport
+from streamshed.spark.source.row_groups import row_group_cut
 from streamshed.spark.source.upcoming_rows import (
     RowSizes,
     StreamRows,
@@ -78,6 +81,8 @@ class MicroBatchPlanner:
     """The outcomes of the joins in the micro-batch that was recorded last."""
     places = SourcePlaces()
     """Of the sources, once the query is laid out."""
+    skips_row_groups: AbstractSet[str] = frozenset()
+    """The streams of whose files row groups may be left unread, likewise."""
     _last_started: float | None = None
     _recorded = -1
     _failure: Exception | None = None
@@ -231,7 +236,15 @@ class MicroBatchPlanner:
             windows=upcoming_windows(self._facts, self._carrier, ahead, left),
             work_per_row=self._facts.of_those_asked(self._joins.work_per_row(ahead.rows)),
             needs=self._needs(ahead.steady),
+            row_groups=self._row_groups(ahead.upcoming),
         )
+
+    def _row_groups(self, upcoming: Mapping[str, StreamRows]) -> dict[str, int]:
+        """How many row groups may be left unread. With workers that come and go none is: these are to take the load."""
+        if not isinstance(self._loop, ControlLoop):
+            return {}
+        pieces = {name: upcoming[name].pieces for name in self.skips_row_groups & upcoming.keys()}
+        return {name: count for name, count in pieces.items() if count}
 
     def _row(self, ahead: Ahead, decision: Decision) -> PlanRow:
         """The decision as tasks are told it."""
@@ -248,14 +261,16 @@ class MicroBatchPlanner:
             rows=ahead.rows,
             last={} if last is None else last.streams,
         )
-        coming = self._coming(ahead)
+        coming, cuts = self._coming(ahead), self._row_group_cuts(ahead, decision)
         sampled_joins = sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
-        shed = (*self._last_shed(last), *self._shed(codes, ahead), *sampled_joins)
+        shed = (*self._last_shed(last), *self._shed(codes, cuts, ahead), *sampled_joins)
         return PlanRow(
             micro_batch_id=ahead.micro_batch_id,
             open=ahead.opened,
             streams={
-                stream.name: self._stream_plan(stream, decision, codes.get(stream.name), directives.get(stream.name))
+                stream.name: self._stream_plan(
+                    stream, decision, codes.get(stream.name), directives.get(stream.name), cuts.get(stream.name)
+                )
                 for stream in self._facts.streams
             },
             shed=remembered(shed, since=since),
@@ -272,8 +287,22 @@ class MicroBatchPlanner:
             files={name: coming.files for name, coming in ahead.upcoming.items()},
         )
 
+    def _row_group_cuts(self, ahead: Ahead, decision: Decision) -> dict[str, RowGroupCut]:
+        """Which row groups are read of streams of which not all are."""
+        cuts = {
+            name: row_group_cut(name, ahead.upcoming[name].row_groups or {}, share, ahead.micro_batch_id)
+            for name, share in decision.read_shares.items()
+            if name in ahead.upcoming
+        }
+        return {name: cut for name, cut in cuts.items() if cut is not None}
+
     def _stream_plan(
-        self, stream: Stream, decision: Decision, codes: dict[str, int] | None, directive: JoinDirective | None
+        self,
+        stream: Stream,
+        decision: Decision,
+        codes: dict[str, int] | None,
+        directive: JoinDirective | None,
+        cut: RowGroupCut | None,
     ) -> StreamPlan:
         intakes, codes_by_share = self._facts.intakes, codes or {}
         return StreamPlan(
@@ -283,17 +312,22 @@ class MicroBatchPlanner:
             work_share=decision.work_shares.get(stream.name, 1.0),
             row_share=decision.row_shares.get(stream.name),
             join=directive,
+            row_groups=cut,
             **self._carrier.interval_of(stream),
         )
 
-    def _shed(self, codes: Mapping[str, Mapping[str, int]], ahead: Ahead) -> Iterator[ShedInterval]:
+    def _shed(
+        self, codes: Mapping[str, Mapping[str, int]], cuts: Container[str], ahead: Ahead
+    ) -> Iterator[ShedInterval]:
         """Event times at which rows of this micro-batch may be missing, and by which rates."""
         for name, of_stream in codes.items():
             sampled = {share: sampling_rate_of(code) for share, code in of_stream.items() if code != WHOLE}
             if sampled:
                 opened = ahead.opened - self._delays.get(name, 0)
                 start, until = self._shed_times(ahead.upcoming.get(name), opened, ahead.now)
-                yield ShedInterval(stream=name, start=start, until=until, sampling_rates=sampled)
+                yield ShedInterval(
+                    stream=name, start=start, until=until, sampling_rates=sampled, in_row_groups=name in cuts
+                )
 
     def _read_in(self, micro_batch_id: int, plan: PlanRow | None) -> dict[str, StreamRows]:
         """What a micro-batch has brought that this process did not plan."""

@@ -47,7 +47,8 @@ class StreamRows:
         vanished: Files that it was to read and that are not there.
         has_empty_files: Whether one of its files has no byte: its rows are to be left out.
         is_counted: Whether the files themselves tell how many rows there are.
-        pieces: Into how many pieces files can be cut at most, each with rows of its own; None: into any number.
+        row_groups: How many rows the row groups of its files have, by path; None: files have none, and can be cut
+            anywhere.
     """
 
     rows: int
@@ -58,7 +59,12 @@ class StreamRows:
     vanished: tuple[str, ...] = ()
     has_empty_files: bool = False
     is_counted: bool = False
-    pieces: int | None = None
+    row_groups: Mapping[str, tuple[int, ...]] | None = None
+
+    @property
+    def pieces(self) -> int | None:
+        """Into how many pieces files can be cut at most, each with rows of its own; None: into any number."""
+        return None if self.row_groups is None else sum(map(len, self.row_groups.values()))
 
     @property
     def files(self) -> PlannedFiles:
@@ -206,8 +212,8 @@ def _rows(
     bounds = [bound for path, events in events_by_path.items() if (bound := _believed(path, stored, events, furthest))]
     complete = bool(bounds) and len(events_by_path) == len(footers)
     events = EventBounds(min(b.first for b in bounds), max(b.last for b in bounds)) if complete else None
-    pieces = sum(footer.pieces or 0 for footer in footers.values())
-    return StreamRows(sum(footer.rows for footer in footers.values()), events=events, pieces=pieces)
+    row_groups = {path: rows for footer in footers.values() for path, rows in (footer.row_groups or {}).items()}
+    return StreamRows(sum(footer.rows for footer in footers.values()), events=events, row_groups=row_groups)
 
 
 def _believed(path: str, stored: StoredColumn | None, events: EventBounds, furthest: int | None) -> EventBounds | None:
@@ -235,10 +241,11 @@ def _read_footer(path: str, stored: StoredColumn | None, _size: int, _modified_a
     """The same, kept for as long as the file is not written anew."""
     metadata = parquet.read_metadata(path)
     events = None if stored is None else events_in_footer(metadata, stored)
+    row_groups = {path: tuple(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))}
     if events is None:
-        return StreamRows(metadata.num_rows, pieces=metadata.num_row_groups)
+        return StreamRows(metadata.num_rows, row_groups=row_groups)
     bounds = EventBounds(min(first for first, _ in events), max(last for _, last in events))
-    return StreamRows(metadata.num_rows, events=bounds, pieces=metadata.num_row_groups)
+    return StreamRows(metadata.num_rows, events=bounds, row_groups=row_groups)
 
 
 def waiting_rows(upcoming: Mapping[str, StreamRows], rows_left: Mapping[str, int]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from streamshed.network.terms.window import Edge
 from streamshed.sharing.gating import Gating
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.sharing.slice_grid import SliceGrid
-from streamshed.spark.admit.passing import class_codes, stream_codes
+from streamshed.spark.admit.passing import class_codes, cohort_digit, stream_codes
 from streamshed.spark.common.internal_names import READ_ROWS, TAKEN_ROWS
 from streamshed.spark.common.set_apart import CARRIER_CLASS
 
@@ -31,6 +31,7 @@ def placed(
     *,
     with_instants: bool = False,
     of_pairs: bool = False,
+    in_cohorts: bool = False,
     delay: int = 0,
 ) -> DataFrame:
     """Give each entry of watermarked rows its slice.
@@ -44,6 +45,7 @@ def placed(
         gating: Which of the codes are whose.
         with_instants: Whether the times of rows are asked for.
         of_pairs: Whether each row tells its own rate: it is a result of a join that is sampled.
+        in_cohorts: Whether the codes may be followed by the cohort of the row's row group.
         delay: So much later than the watermark passes their times rows have come, microseconds.
 
     Returns:
@@ -60,10 +62,11 @@ def placed(
     closing = started.withColumn("close_start", F.greatest(F.col("slice_start"), opened))
     number = F.col("number" if "number" in entries.columns else "long").cast("double")
     ends = _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start")))
+    codes = F.col("sampling_codes") if of_pairs else _codes_of_class(classes, gating, cohorts=in_cohorts)
     return closing.select(
         (ends + delay if delay else ends).alias("close_end"),
         "slice_start",
-        F.col("sampling_codes") if of_pairs else _codes_of_class(classes, gating).alias("sampling_codes"),
+        codes.alias("sampling_codes"),
         F.when(~is_carrier, F.lit(True)).alias("counted"),
         number.alias("number"),
         *([F.unix_micros("event_time").alias("instant")] if with_instants else []),
@@ -71,12 +74,12 @@ def placed(
     )
 
 
-def _codes_of_class(classes: Sequence[SharingClass], gating: Gating) -> Column:
+def _codes_of_class(classes: Sequence[SharingClass], gating: Gating, *, cohorts: bool) -> Column:
     """The codes of the rates of the entry's class; of a row that could not be read, that of its stream."""
     codes = stream_codes()
     for index, sharing_class in enumerate(classes):
         codes = F.when(F.col("class_id") == sharing_class.class_id, class_codes(gating, index)).otherwise(codes)
-    return F.when(F.col("sampling_codes").isNotNull(), codes)
+    return F.when(F.col("sampling_codes").isNotNull(), F.concat(codes, cohort_digit(gating)) if cohorts else codes)
 
 
 def has_one_grid(classes: Sequence[SharingClass]) -> bool:

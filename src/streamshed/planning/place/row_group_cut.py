@@ -1,0 +1,87 @@
+"""The sampler before reading: which row groups of a stream's files are read in a micro-batch, and in which cohorts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from streamshed.network.terms.join_shedding import COHORTS
+
+UNREAD = -1
+"""In the place of a cohort: the row group is not read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowGroupCut:
+    """The row groups that are read: those that have drawn less than the last limit.
+
+    Each has drawn a number in [0, 1), a hash of its file and place. As many rows are read as the share asks for: the
+    number of row groups is no matter of chance, as it would be if each were read with some probability. So an estimate
+    that scales what was read by 1/share is off only as far as row groups differ.
+
+    Those that are read are divided into cohorts of as many rows each, from whose spread answers tell how far off they
+    may be.
+
+    Attributes:
+        share: Of all rows, those that are in them.
+        limits: One for each cohort, ascending: its row groups have drawn less, and no less than the limit before.
+        turn: By so much cohorts are renamed, so that a few row groups of several micro-batches are in different ones.
+    """
+
+    share: float
+    limits: tuple[float, ...]
+    turn: int = 0
+
+    def cohorts(self, drawn: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Return the cohort of each row group, or `UNREAD`.
+
+        Args:
+            drawn: What each has drawn.
+
+        Example:
+            >>> cut = RowGroupCut(share=0.5, limits=tuple(number / 32 for number in range(1, 17)))
+            >>> cut.cohorts(np.array([0.0, 0.1, 0.49, 0.5])).tolist()
+            [0, 3, 15, -1]
+        """
+        places = np.searchsorted(np.array(self.limits), drawn, side="right")
+        return np.where(places < COHORTS, (places + self.turn) % COHORTS, UNREAD)
+
+    @classmethod
+    def of(cls, drawn: npt.NDArray[np.float64], rows: npt.NDArray[np.int64], share: float, turn: int) -> Self | None:
+        """Return the cut at which a share of the rows is read, or just more; None: all row groups are.
+
+        Args:
+            drawn: What each row group has drawn.
+            rows: How many rows each has.
+            share: In (0, 1].
+            turn: Another one in each micro-batch.
+
+        Example:
+            >>> cut = RowGroupCut.of(np.arange(64) / 64, np.full(64, 10), 0.24, 0)
+            >>> cut.share, cut.limits[:2], cut.limits[-1]
+            (0.25, (0.015625, 0.03125), 0.25)
+        """
+        order = np.argsort(drawn, kind="stable")
+        there = order[rows[order] > 0]
+        behind = np.cumsum(rows[there])
+        count = int(np.searchsorted(behind, share * behind[-1])) + 1 if len(there) else 0
+        if count >= len(there):
+            return None
+        read, drawn_by = behind[count - 1], drawn[there]
+        middles = behind[:count] - rows[there[:count]] / 2
+        places = (middles * COHORTS / read).astype(np.int64)
+        ends = np.searchsorted(places, np.arange(COHORTS), side="right")
+        return cls(share=float(read / behind[-1]), limits=tuple(drawn_by[ends].tolist()), turn=turn % COHORTS)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """Read what `to_document` wrote."""
+        return cls(share=document["share"], limits=tuple(document["limits"]), turn=document["turn"])
+
+    def to_document(self) -> dict[str, Any]:
+        """Return it as what JSON can hold."""
+        return asdict(self)

@@ -1,0 +1,55 @@
+"""Which row groups are read: as many rows as a share asks for, in cohorts of as many rows each."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamshed.network.terms.join_shedding import COHORTS
+from streamshed.planning.place.row_group_cut import UNREAD, RowGroupCut
+
+SIZES = st.lists(st.integers(0, 1000), max_size=80)
+SHARES = st.floats(1e-3, 1.0)
+
+
+@given(sizes=SIZES, share=SHARES, turn=st.integers(0, 10**6), seed=st.integers(0, 999))
+def test_just_more_rows_are_read_than_the_share_asks_for(sizes: list[int], share: float, turn: int, seed: int) -> None:
+    rows, drawn = np.array(sizes, np.int64), np.random.default_rng(seed).random(len(sizes))
+    cut = RowGroupCut.of(drawn, rows, share, turn)
+    if cut is None:
+        largest = rows.max(initial=0)
+        assert not rows.any() or share * rows.sum() > rows.sum() - largest - 1
+        return
+    is_read = cut.cohorts(drawn) != UNREAD
+    assert cut.share == rows[is_read].sum() / rows.sum()
+    assert cut.share >= share * (1 - 1e-12)
+    last = drawn == drawn[is_read & (rows > 0)].max()
+    assert rows[is_read & ~last].sum() <= share * rows.sum() * (1 + 1e-12)
+
+
+@given(count=st.integers(64, 400), share=st.floats(0.3, 0.7), seed=st.integers(0, 99))
+def test_cohorts_have_as_many_rows_each(count: int, share: float, seed: int) -> None:
+    rows, drawn = np.full(count, 100), np.random.default_rng(seed).random(count)
+    cut = RowGroupCut.of(drawn, rows, share, seed)
+    assert cut is not None
+    cohorts = cut.cohorts(drawn)
+    of_cohorts = np.bincount(cohorts[cohorts != UNREAD], minlength=COHORTS)
+    assert of_cohorts.max() - of_cohorts.min() <= 1
+
+
+@given(sizes=SIZES, share=SHARES)
+def test_a_cut_is_written_and_read(sizes: list[int], share: float) -> None:
+    drawn = np.random.default_rng(1).random(len(sizes))
+    cut = RowGroupCut.of(drawn, np.array(sizes, np.int64), share, 7)
+    assert cut is None or RowGroupCut.from_document(json.loads(json.dumps(cut.to_document()))) == cut
+
+
+def test_few_row_groups_of_several_micro_batches_are_in_different_cohorts() -> None:
+    drawn, rows = np.arange(16) / 16, np.full(16, 10)
+    cuts = [RowGroupCut.of(drawn, rows, 0.5, turn) for turn in range(2)]
+    cohorts = [set(cut.cohorts(drawn).tolist()) - {UNREAD} for cut in cuts if cut is not None]
+    assert [len(one) for one in cohorts] == [8, 8]
+    assert not set.intersection(*cohorts)

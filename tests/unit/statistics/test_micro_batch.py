@@ -2,7 +2,11 @@ from typing import Any
 
 import pytest
 
+from streamshed.network.run.load_prior import LoadPrior
+from streamshed.statistics.forecast import Statistics
+from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from streamshed.statistics.speedup import reading_cost
 
 VALID: dict[str, Any] = {
     "micro_batch_id": 7,
@@ -30,3 +34,23 @@ VALID: dict[str, Any] = {
 def test_an_outcome_that_cannot_be_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         MicroBatchOutcome(**{**VALID, **wrong})
+
+
+def test_rows_that_were_not_read_cost_next_to_nothing() -> None:
+    model = LoadModel.initial(["packets"], LoadPrior(fixed_seconds=0.5, seconds_per_row=2e-6, read_share=0.5))
+    rows, share, done = 1_000_000, 0.2, 0.1
+    measured = MicroBatchOutcome(
+        micro_batch_id=1,
+        offered_rows={"packets": rows},
+        admitted_rows={"packets": done * rows},
+        sampling_rates={"packets": done},
+        processing_seconds=1.0,
+        trigger_interval_seconds=2.0,
+        started_at_seconds=0.0,
+        read_shares={"packets": share},
+    )
+    expected = 0.5 + rows * 1e-6 * (reading_cost(share) + done)
+    assert model.seconds(measured.costed_rows, measured.costed_shares) == pytest.approx(expected)
+    coming = Statistics(offered_rows={"packets": rows}, load_model=model, read_shares={"packets": share})
+    assert coming.seconds({"packets": done}) == pytest.approx(expected)
+    assert measured.share_done("packets") == done

@@ -13,14 +13,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamshed.columnar.file_rows import MOST_ROWS
-from streamshed.columnar.spark_hash import hash_of_row
+from streamshed.columnar.spark_hash import hash_of_row, row_group_draws
 from streamshed.errors import SourceMismatchError
+from streamshed.planning.place.row_group_cut import UNREAD, RowGroupCut
 from streamshed.spark.columns.block_rows import BLOCK_ROWS, BlockRows
 from streamshed.spark.common.internal_names import (
+    COHORT,
     FILE_PATH,
     FILE_ROW,
     NOW,
     PARTITION_VALUES,
+    ROW_GROUP_CUT,
     SAMPLING_CODES,
     SAMPLING_RATE,
 )
@@ -33,6 +36,7 @@ SCHEMA = pa.schema(
         (FILE_ROW, pa.int64()),
         (NOW, pa.int64()),
         (SAMPLING_CODES, pa.string()),
+        (COHORT, pa.string()),
     ]
 )
 
@@ -110,3 +114,24 @@ def test_a_row_group_that_is_read_in_parts_is_sampled_as_a_whole(tmp_path: Path)
     expected = ids[hashes < 0.2 * 2**53]
     assert table["id"].to_pylist() == expected.tolist() == table[FILE_ROW].to_pylist()
     assert {*expected // MOST_ROWS} == {0, 1, 2}
+
+
+def test_of_row_groups_that_are_read_so_many_more_rows_are_kept(tmp_path: Path) -> None:
+    """Whatever stretches tasks are told of, a row group is in one cohort; and at a rate, as many rows are kept."""
+    size, count, share, rate = 5000, 100, 0.3, 0.2
+    ids, path = np.arange(size * count), tmp_path / "0.parquet"
+    pq.write_table(pa.table({"id": ids}), path, row_group_size=size)
+    drawn = row_group_draws("rows", str(path), [number * size for number in range(count)])
+    cut = RowGroupCut.of(drawn, np.full(count, size), share, 3)
+    assert cut is not None
+    cohorts = cut.cohorts(drawn)
+    told = {SAMPLING_RATE: rate, ROW_GROUP_CUT: cut.to_document()}
+    firsts = range(0, len(ids), BLOCK_ROWS)
+    tables = [_read(path, ["id"], [first], **told) for first in firsts]
+    together, apart = _read(path, ["id"], firsts, **told), pa.concat_tables(tables)
+    assert together.equals(apart)
+    hashes = hash_of_row([pa.scalar("rows"), pa.array(ids)], len(ids)).view(np.uint64) >> np.uint64(11)
+    is_kept = (hashes * cut.share < rate * 2**53) & (cohorts != UNREAD)[ids // size]
+    assert together["id"].to_pylist() == ids[is_kept].tolist()
+    assert together.num_rows == pytest.approx(rate * len(ids), rel=0.02)
+    assert together[COHORT].to_pylist() == [f"{cohorts[number // size]:x}" for number in together["id"].to_pylist()]

@@ -13,6 +13,7 @@ from streamshed.planning.plan.budget import Budget
 from streamshed.planning.plan.read_shares import ENOUGH_ROW_GROUPS, MOST_READING, WORTH_LEAVING, read_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
+from streamshed.statistics.speedup import UNREAD_COST
 
 BUDGET = Budget(trigger_interval_seconds=2.5, deadline_seconds=2.5, headroom=0.8)
 """1 s for rows, beside a fixed second."""
@@ -46,7 +47,8 @@ def test_of_few_row_groups_more_are_read_and_less_is_done_on_each_row() -> None:
         for count in (10_000, 4 * ENOUGH_ROW_GROUPS, 50)
     )
     assert many < fewer == pytest.approx(1 / 4)
-    assert fewer < few == pytest.approx((0.5 - 0.15) / 1.05)
+    passing = UNREAD_COST * 1.2
+    assert fewer < few == pytest.approx((0.5 - passing) / (1.2 - passing))
 
 
 def test_streams_share_the_time_and_those_of_which_every_row_is_needed_are_read() -> None:

@@ -44,7 +44,7 @@ def read_shares(
         >>> statistics = Statistics(offered_rows={"packets": 1_000_000}, load_model=model)
         >>> budget = Budget(trigger_interval_seconds=2.5, deadline_seconds=2.5, headroom=0.8)
         >>> {name: round(share, 3) for name, share in read_shares({"packets": 100}, (), statistics, budget).items()}
-        {'packets': 0.143}
+        {'packets': 0.185}
         >>> read_shares({"packets": 100}, ("packets",), statistics, budget)
         {}
     """

@@ -6,6 +6,7 @@ own is refused, as Spark itself refuses most: nothing is read that might be anot
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from streamshed.columnar.row_file import RowPart, part_of_rows, rows_within
+from streamshed.columnar.row_file import RowGroup, RowPart, part_of_rows, rows_within
 from streamshed.errors import SourceMismatchError
 from streamshed.joins.model.arrays import Ints
 
@@ -103,16 +104,12 @@ class FileRows:
             columns[name] = file.schema_arrow.names[there[0]]
         return cls(path, file, columns, types)
 
-    @property
-    def firsts(self) -> Sequence[int]:
-        """The number of the first row of each row group."""
-        return self._firsts[:-1]
-
-    def runs_of(self, row_group: int, start: int, stop: int) -> Iterator[RowRun]:
-        """Yield the run in which those of some rows lie that are in a row group, if there are any; see `runs`."""
-        first, behind = self._firsts[row_group], self._firsts[row_group + 1]
-        if max(first, start) < min(behind, stop):
-            yield RowRun(range(row_group, row_group + 1), first, max(first, start), min(behind, stop))
+    def row_groups(self, start: int, stop: int) -> Sequence[RowGroup]:
+        """Return the row groups in which some rows lie; see `runs`."""
+        groups = (
+            RowGroup(first, max(first, start), min(behind, stop)) for first, behind in itertools.pairwise(self._firsts)
+        )
+        return [group for group in groups if group.start < group.stop]
 
     def runs(self, start: int, stop: int) -> Iterator[RowRun]:
         """Yield the runs in which some rows lie; where row groups are small, several are in one run.

@@ -40,8 +40,26 @@ class RowPart:
     columns: Mapping[str, pa.Array]
 
 
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows that are near each other in a file, which are read together or not at all.
+
+    Attributes:
+        first: The number of its first row: it tells the row group from others of the file.
+        start: From which number on it is asked for.
+        stop: Before which number.
+    """
+
+    first: int
+    start: int
+    stop: int
+
+
 class RowFile(Protocol[AnySpan]):
     """Reads rows of a file."""
+
+    def row_groups(self, start: int, stop: int) -> Sequence[RowGroup]:
+        """Return the row groups in which the rows lie whose numbers are from `start` on and before `stop`."""
 
     def runs(self, start: int, stop: int) -> Iterator[AnySpan]:
         """Yield the runs in which the rows lie whose numbers are from `start` on and before `stop`."""

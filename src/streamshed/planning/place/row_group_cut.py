@@ -1,4 +1,7 @@
-"""The sampler before reading: which row groups of a stream's files are read in a micro-batch, and in which cohorts."""
+"""The sampler before reading: which row groups of a stream's files are read in a micro-batch, and in which cohorts.
+
+Of Parquet files they are those of the file, of lines of text all that begin in some stretch of it.
+"""
 
 from __future__ import annotations
 

@@ -114,22 +114,24 @@ class BlockRows:
     def _of_stretch(self, stretch: Stretch, plan: RowPlan, counts: list[int]) -> Iterator[pa.RecordBatch]:
         types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
         path = local_path(stretch.path)
-        if plan.cut is not None and not self.is_text:
-            yield from self._of_row_groups(FileRows.of(path, types), path, stretch, plan, plan.cut)
-            return
         file: RowFile[Any] = TextRows.of(path, types) if self.is_text else FileRows.of(path, types)
-        for run in file.runs(stretch.start, stretch.stop):
-            counts.append(len(run.numbers))
-            yield from self._of_run(file, run, stretch, plan)
+        for start, stop, cohort in self._read(file, path, stretch, plan.cut):
+            for run in file.runs(start, stop):
+                counts.append(len(run.numbers))
+                yield from self._of_run(file, run, stretch, plan, cohort)
 
-    def _of_row_groups(
-        self, file: FileRows, path: str, stretch: Stretch, plan: RowPlan, cut: RowGroupCut
-    ) -> Iterator[pa.RecordBatch]:
-        """The admitted rows of those row groups that are read."""
-        cohorts = cut.cohorts(row_group_draws(self.salt, path, file.firsts))
-        for row_group in np.flatnonzero(cohorts != UNREAD).tolist():
-            for run in file.runs_of(row_group, stretch.start, stretch.stop):
-                yield from self._of_run(file, run, stretch, plan, f"{cohorts[row_group]:x}")
+    def _read(
+        self, file: RowFile[AnySpan], path: str, stretch: Stretch, cut: RowGroupCut | None
+    ) -> Iterator[tuple[int, int, str | None]]:
+        """From where to where a stretch is read, and the cohorts of the row groups there, if not all are read."""
+        if cut is None:
+            yield stretch.start, stretch.stop, None
+            return
+        groups = file.row_groups(stretch.start, stretch.stop)
+        cohorts = cut.cohorts(row_group_draws(self.salt, path, [group.first for group in groups]))
+        for group, cohort in zip(groups, cohorts.tolist(), strict=True):
+            if cohort != UNREAD:
+                yield group.start, group.stop, f"{cohort:x}"
 
     def _of_run(
         self, file: RowFile[AnySpan], run: AnySpan, stretch: Stretch, plan: RowPlan, cohort: str | None = None

@@ -106,7 +106,7 @@ class ColumnWay:
         Of those each would take sixteen times the state.
         """
         is_plain = not (self.admission.whole_words or any(one.keys for one in self.work.classes))
-        return self.reads_files and self.files is None and self.admission.samples and is_plain
+        return self.reads_files and self.admission.samples and is_plain
 
     @property
     def _tells_cohorts(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from types import MappingProxyType
 
 from streamshed.answering.estimate.value_ranges import UsualRange
@@ -243,8 +244,8 @@ class MicroBatchPlanner:
         """How many row groups may be left unread. With workers that come and go none is: these are to take the load."""
         if not isinstance(self._loop, ControlLoop):
             return {}
-        pieces = {name: upcoming[name].pieces for name in self.skips_row_groups & upcoming.keys()}
-        return {name: count for name, count in pieces.items() if count}
+        counts = {name: upcoming[name].row_group_count for name in self.skips_row_groups & upcoming.keys()}
+        return {name: count for name, count in counts.items() if count}
 
     def _row(self, ahead: Ahead, decision: Decision) -> PlanRow:
         """The decision as tasks are told it."""
@@ -290,7 +291,7 @@ class MicroBatchPlanner:
     def _row_group_cuts(self, ahead: Ahead, decision: Decision) -> dict[str, RowGroupCut]:
         """Which row groups are read of streams of which not all are."""
         cuts = {
-            name: row_group_cut(name, ahead.upcoming[name].row_groups or {}, share, ahead.micro_batch_id)
+            name: row_group_cut(name, ahead.upcoming[name].row_groups, share, ahead.micro_batch_id)
             for name, share in decision.read_shares.items()
             if name in ahead.upcoming
         }
@@ -386,7 +387,7 @@ class MicroBatchPlanner:
 
     def _record(self, report: MicroBatchReport) -> None:
         written = self._plans.row(report.micro_batch_id)
-        report = with_sure_signs(report, written)
+        report = _with_unread(with_sure_signs(report, written), written)
         is_cold, self._recorded = self._recorded < 0, report.micro_batch_id
         self._observe(report, written)
         plans: Mapping[str, StreamPlan] = {} if written is None else written.streams
@@ -432,3 +433,11 @@ class MicroBatchPlanner:
 
     def _note_asked(self, micro_batch_id: int) -> None:
         self._clock_lead_seconds[micro_batch_id] = self._steady_clock() - self._clock()
+
+
+def _with_unread(report: MicroBatchReport, plan: PlanRow | None) -> MicroBatchReport:
+    """Count rows of text, too, that were not read: about as many to a byte as of those that were."""
+    cuts = {} if plan is None else {name: one.row_groups for name, one in plan.streams.items()}
+    read = {name: cut.share for name, cut in cuts.items() if cut is not None and name in report.counted_lines}
+    offered = {name: round(report.offered_rows[name] / share) for name, share in read.items()}
+    return replace(report, offered_rows={**report.offered_rows, **offered}) if offered else report

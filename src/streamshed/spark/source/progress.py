@@ -57,6 +57,7 @@ class MicroBatchReport:
         state_seconds: What tasks took to bring groups into state and out of it, all together.
         rows_left: Rows that had come and that it did not take, per stream over a broker.
         read_rows: Rows read, per stream, each as often as it was read; None: not known.
+        counted_lines: The streams of which tasks have read lines of text files, and counted those.
     """
 
     micro_batch_id: int
@@ -71,6 +72,7 @@ class MicroBatchReport:
     state_rows: int
     rows_left: Mapping[str, int] = field(default_factory=dict)
     read_rows: Mapping[str, int] | None = None
+    counted_lines: AbstractSet[str] = frozenset()
     state_seconds: float = 0.0
     state_written_rows: int = 0
     state_written_bytes: int = 0
@@ -164,6 +166,7 @@ def report_of(
         watermark=_instant(times["watermark"]) if "watermark" in times else 0,
         state_rows=sum(int(state["numRowsTotal"]) for state in progress.get("stateOperators", ())),
         rows_left=left,
+        counted_lines=frozenset(name for name, metric in seen.items() if _lines_read(metric) is not None),
         read_rows=read,
         state_seconds=_state_seconds(progress),
         state_written_rows=_state_metric(progress, "rocksdbPutCount"),

@@ -10,6 +10,7 @@ from functools import lru_cache
 import pyarrow as pa
 from pyarrow import parquet
 
+from streamshed.columnar.text_rows import row_group_sizes
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.sources import FileFormat, FolderSource
@@ -47,8 +48,7 @@ class StreamRows:
         vanished: Files that it was to read and that are not there.
         has_empty_files: Whether one of its files has no byte: its rows are to be left out.
         is_counted: Whether the files themselves tell how many rows there are.
-        row_groups: How many rows the row groups of its files have, by path; None: files have none, and can be cut
-            anywhere.
+        row_groups: How many rows the row groups of its files have, by path; of text, how many bytes.
     """
 
     rows: int
@@ -59,12 +59,17 @@ class StreamRows:
     vanished: tuple[str, ...] = ()
     has_empty_files: bool = False
     is_counted: bool = False
-    row_groups: Mapping[str, tuple[int, ...]] | None = None
+    row_groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def pieces(self) -> int | None:
         """Into how many pieces files can be cut at most, each with rows of its own; None: into any number."""
-        return None if self.row_groups is None else sum(map(len, self.row_groups.values()))
+        return self.row_group_count if self.is_counted else None
+
+    @property
+    def row_group_count(self) -> int:
+        """How many row groups its files have."""
+        return sum(map(len, self.row_groups.values()))
 
     @property
     def files(self) -> PlannedFiles:
@@ -204,15 +209,17 @@ def _rows(
     stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes, furthest: int | None
 ) -> StreamRows:
     if source.format is not FileFormat.PARQUET:
-        size = sum(os.path.getsize(path) for path in paths if os.path.exists(path))
-        return StreamRows(sizes.rows_in(stream.name, size), size)
+        bytes_by_path = {path: os.path.getsize(path) for path in paths if os.path.exists(path)}
+        size = sum(bytes_by_path.values())
+        groups = {path: row_group_sizes(path, count) for path, count in bytes_by_path.items()}
+        return StreamRows(sizes.rows_in(stream.name, size), size, row_groups=groups)
     stored = stream.attribute.stored
     footers = {path: footer for path in paths if (footer := _footer(path, stored)) is not None}
     events_by_path = {path: footer.events for path, footer in footers.items() if footer.events is not None}
     bounds = [bound for path, events in events_by_path.items() if (bound := _believed(path, stored, events, furthest))]
     complete = bool(bounds) and len(events_by_path) == len(footers)
     events = EventBounds(min(b.first for b in bounds), max(b.last for b in bounds)) if complete else None
-    row_groups = {path: rows for footer in footers.values() for path, rows in (footer.row_groups or {}).items()}
+    row_groups = {path: rows for footer in footers.values() for path, rows in footer.row_groups.items()}
     return StreamRows(sum(footer.rows for footer in footers.values()), events=events, row_groups=row_groups)
 
 

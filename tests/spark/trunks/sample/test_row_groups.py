@@ -1,12 +1,18 @@
-"""Row groups that are left unread: the same ones after a kill, and answers that tell how far off they may be for it."""
+"""Row groups that are left unread: the same ones after a kill, and answers that tell how far off they may be for it.
+
+Of Parquet files, and of text, where stretches of a file are row groups.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, cached_property
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -14,7 +20,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from scipy.stats import t
 
+from streamshed.columnar.text_rows import ROW_GROUP_BYTES
 from streamshed.network.model.query import Query
+from streamshed.network.source.sources import FileFormat
 from streamshed.network.terms.join_shedding import COHORTS
 from streamshed.planning.place.row_group_cut import RowGroupCut
 from streamshed.planning.tree.quantization import sampling_rate_of
@@ -23,7 +31,6 @@ from tests.spark.harness import Found
 from tests.spark.trunks.checks import (
     test_no_row_is_late,  # noqa: F401
 )
-from tests.spark.trunks.drawn_rows import FILE_ROW, drawn_numbers
 from tests.spark.trunks.inputs import STEP, Input
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import CODES, CONFIDENCE, SHED_STEPS
@@ -35,14 +42,17 @@ READ = (1.0, 0.5, 0.25, 0.3, 1.0)
 """By step, the share of its rows that is to be read: more than that of the rows that are in a sample."""
 LEAST_COHORTS = 8
 """With rows in fewer of them, nobody knows how many there are in row groups that were not read."""
-QUERIES = ("all", "few")
+STREAMS = ("row_groups", "stretches")
+QUERIES = {"all": lambda values: values > 0, "few": lambda values: values > 120}
 WINDOW_SECONDS = 30
+PADDING = "." * (ROW_GROUP_BYTES // ROWS_EACH - 60)
+"""Lines are so long that about as many are in a row group."""
 
 
 def _rows() -> list[pa.Table]:
     """Each row group has rows of the whole step; its values are near one another."""
     size, chance = ROW_GROUPS * ROWS_EACH, np.random.default_rng(8)
-    levels = np.repeat(chance.normal(100.0, 20.0, ROW_GROUPS), ROWS_EACH)
+    levels = np.repeat(chance.normal(100.0, 20.0, ROW_GROUPS), ROWS_EACH).clip(min=30)
     return [
         pa.table(
             {
@@ -54,44 +64,58 @@ def _rows() -> list[pa.Table]:
     ]
 
 
-GROUPED_FILES = Input(
-    name="row_groups",
-    steps=_rows,
-    write=lambda path, rows: parquet.write_table(rows, path, row_group_size=ROWS_EACH),
-    schema="ts timestamp, v bigint",
-    settings={"time": "ts", "watermark": "61 seconds"},
-)
+def _write_lines(path: Path, rows: pa.Table) -> None:
+    lines = [json.dumps({"ts": row["ts"].isoformat(), "v": row["v"], "padding": PADDING}) for row in rows.to_pylist()]
+    path.write_text("".join(f"{line}\n" for line in lines))
 
 
-def _queries(setting: Setting) -> Iterable[Query]:
-    rows = setting["row_groups"]
-    calls = {"n": "count(*)", "total": "sum(v)", "mean": "avg(v)"}
-    return [
-        rows.window(f"{WINDOW_SECONDS} seconds").agg(**calls).query("all"),
-        rows.filter("v > 120").window(f"{WINDOW_SECONDS} seconds").agg(**calls).query("few"),
-    ]
-
-
-SCENARIO = Scenario(
-    queries=_queries,
-    inputs=(GROUPED_FILES,),
-    shed=lambda step: Shed(
-        codes=dict.fromkeys(QUERIES, CODES[step]), read_shares={"row_groups": READ[step]} if READ[step] < 1 else {}
+SETTINGS = {"time": "ts", "watermark": "61 seconds"}
+INPUTS = (
+    Input(
+        name="row_groups",
+        steps=_rows,
+        write=lambda path, rows: parquet.write_table(rows, path, row_group_size=ROWS_EACH),
+        schema="ts timestamp, v bigint",
+        settings=SETTINGS,
+    ),
+    Input(
+        name="stretches",
+        steps=_rows,
+        write=_write_lines,
+        format=FileFormat.JSON,
+        schema="ts timestamp, v bigint",
+        settings=SETTINGS,
     ),
 )
 
 
-@pytest.fixture(scope="module")
-def cuts(outcome: Outcome) -> dict[int, RowGroupCut | None]:
+def _queries(setting: Setting) -> Iterable[Query]:
+    calls = {"n": "count(*)", "total": "sum(v)", "mean": "avg(v)"}
+    for stream in STREAMS:
+        rows = setting[stream]
+        yield rows.window(f"{WINDOW_SECONDS} seconds").agg(**calls).query(f"{stream}_all")
+        yield rows.filter("v > 120").window(f"{WINDOW_SECONDS} seconds").agg(**calls).query(f"{stream}_few")
+
+
+SCENARIO = Scenario(
+    queries=_queries,
+    inputs=INPUTS,
+    shed=lambda step: Shed(
+        codes={f"{stream}_{query}": CODES[step] for stream in STREAMS for query in QUERIES},
+        read_shares=dict.fromkeys(STREAMS, READ[step]) if READ[step] < 1 else {},
+    ),
+)
+
+
+def _cuts(outcome: Outcome, stream: str) -> dict[int, RowGroupCut | None]:
     """By step, what the plan says."""
     plans = outcome.plans()
-    return {
-        step: plans[number].streams["row_groups"].row_groups for step, number in outcome.readers("row_groups").items()
-    }
+    return {step: plans[number].streams[stream].row_groups for step, number in outcome.readers(stream).items()}
 
 
-def test_just_more_rows_are_read_than_was_asked(cuts: dict[int, RowGroupCut | None]) -> None:
-    for step, cut in cuts.items():
+@pytest.mark.parametrize("stream", STREAMS)
+def test_just_more_rows_are_read_than_was_asked(outcome: Outcome, stream: str) -> None:
+    for step, cut in _cuts(outcome, stream).items():
         assert (cut is None) == (READ[step] == 1)
         assert cut is None or READ[step] <= cut.share < READ[step] + 1.5 / ROW_GROUPS
 
@@ -99,25 +123,31 @@ def test_just_more_rows_are_read_than_was_asked(cuts: dict[int, RowGroupCut | No
 class Kept:
     """The rows that are to be kept of each step, by what plain Spark hashes files, row groups and rows to."""
 
-    def __init__(self, outcome: Outcome, cuts: dict[int, RowGroupCut | None], spark: SparkSession) -> None:
-        rows, self._cuts = outcome.table("row_groups"), cuts
-        drawn = drawn_numbers(spark, str(outcome.cast.path / "in" / "row_groups"), "row_groups", FILE_ROW)
-        paths = drawn.path.str.removeprefix("file://").to_numpy()
+    def __init__(self, outcome: Outcome, stream: str, spark: SparkSession) -> None:
+        self._cuts, rows = _cuts(outcome, stream), outcome.table(stream)
         self.steps = np.asarray(rows[STEP])
         self.values = np.asarray(rows["v"], np.float64)
         self.seconds = np.asarray(rows["ts"].cast("int64")) / 1e6
-        self.row_groups = drawn.number.to_numpy() // ROWS_EACH
-        self._drawn, self._paths = drawn.u.to_numpy(), paths
-        places = spark.createDataFrame(
-            [(path, number * ROWS_EACH) for path in sorted(set(paths)) for number in range(ROW_GROUPS)],
-            "path string, first bigint",
+        folder, is_text = outcome.cast.path / "in" / stream, stream == "stretches"
+        files = [folder / f"{step:03}.{'json' if is_text else 'parquet'}" for step in range(STEPS)]
+        numbers = [_starts(file) if is_text else np.arange(ROW_GROUPS * ROWS_EACH) for file in files]
+        each = ROW_GROUP_BYTES if is_text else ROWS_EACH
+        places = pd.DataFrame(
+            {
+                "path": np.repeat([str(file) for file in files], [*map(len, numbers)]),
+                "number": np.concatenate(numbers),
+                "first": np.concatenate([number // each * each for number in numbers]),
+            }
         )
-        hashed = F.xxhash64(F.lit("row_groups row group"), "path", "first")
-        u = F.shiftrightunsigned(hashed, 11) * F.lit(2.0**-53)
-        drawn_by_place = {(row.path, row.first): row.u for row in places.withColumn("u", u).collect()}
-        self._of_row_groups = np.array(
-            [drawn_by_place[path, number * ROWS_EACH] for path, number in zip(paths, self.row_groups, strict=True)]
-        )
+        row = F.xxhash64(F.lit(stream), F.concat(F.lit("file://"), "path"), "number")
+        row_group = F.xxhash64(F.lit(f"{stream} row group"), "path", "first")
+        columns = [F.shiftrightunsigned(one, 11) * F.lit(2.0**-53) for one in (row, row_group)]
+        drawn = spark.createDataFrame(places).select(columns[0].alias("row"), columns[1].alias("row_group")).toPandas()
+        self._of_rows, self._of_row_groups = drawn.row.to_numpy(), drawn.row_group.to_numpy()
+
+    @cached_property
+    def epoch(self) -> float:
+        return float(self.seconds.min() - self.seconds.min() % STEP_SECONDS)
 
     @cache  # noqa: B019 - it lives as long as the module's tests
     def of(self, step: int) -> tuple[np.ndarray, np.ndarray]:
@@ -126,35 +156,45 @@ class Kept:
         if cut is None:
             return is_here, np.zeros(len(self.steps), np.int64)
         is_read = self._of_row_groups < cut.limits[-1]
-        below = sum((self._of_row_groups >= limit).astype(np.int64) for limit in cut.limits)
+        below = np.sum([self._of_row_groups >= limit for limit in cut.limits], axis=0)
         rate = sampling_rate_of(CODES[step])
-        return is_here & is_read & (self._drawn * cut.share < rate), (below + cut.turn) % COHORTS
+        return is_here & is_read & (self._of_rows * cut.share < rate), (below + cut.turn) % COHORTS
+
+
+def _starts(file: Path) -> np.ndarray:
+    """Where each line of a file begins."""
+    lengths = [len(line) for line in file.read_bytes().splitlines(keepends=True)]
+    return np.cumsum([0, *lengths[:-1]])
 
 
 @pytest.fixture(scope="module")
-def kept(outcome: Outcome, cuts: dict[int, RowGroupCut | None], spark: SparkSession) -> Kept:
-    return Kept(outcome, cuts, spark)
+def kept(outcome: Outcome, spark: SparkSession) -> dict[str, Kept]:
+    return {stream: Kept(outcome, stream, spark) for stream in STREAMS}
 
 
 def _step(row: Found) -> int:
     return int(seconds_of(row.window_start)) // STEP_SECONDS
 
 
+@pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("query", QUERIES)
-def test_answers_are_of_the_rows_that_were_to_be_kept(outcome: Outcome, kept: Kept, query: str) -> None:
-    answers = outcome.rows(query)
+def test_answers_are_of_the_rows_that_were_to_be_kept(
+    outcome: Outcome, kept: dict[str, Kept], stream: str, query: str
+) -> None:
+    answers, rows = outcome.rows(f"{stream}_{query}"), kept[stream]
     assert len({(row.window_start, row.aggregate) for row in answers}) == len(answers) == 3 * 2 * STEPS
-    epoch = kept.seconds.min() - kept.seconds.min() % STEP_SECONDS
     for row in answers:
-        step, since = _step(row), seconds_of(row.window_start)
-        is_kept, cohorts = kept.of(step)
-        inside = (kept.seconds >= epoch + since) & (kept.seconds < epoch + since + WINDOW_SECONDS)
-        chosen = is_kept & inside & ((kept.values > 120) if query == "few" else True)
-        values, rate = kept.values[chosen], sampling_rate_of(CODES[step])
-        assert (row.rows_used, row.exact) == (len(values), step not in SHED_STEPS)
+        step, start = _step(row), rows.epoch + seconds_of(row.window_start)
+        is_kept, cohorts = rows.of(step)
+        is_inside = (rows.seconds >= start) & (rows.seconds < start + WINDOW_SECONDS)
+        chosen = is_kept & is_inside & QUERIES[query](rows.values)
+        values, rate = rows.values[chosen], sampling_rate_of(CODES[step])
+        assert row.rows_used == len(values)
+        # Of lines nobody knows the times before they are read: windows beside those that were shed may be touched.
+        assert row.exact == (step not in SHED_STEPS) or (stream == "stretches" and not row.exact)
         estimates = {"n": len(values) / rate, "total": values.sum() / rate, "mean": values.mean()}
         assert row.value == pytest.approx(estimates[str(row.aggregate)])
-        if not row.exact:
+        if step in SHED_STEPS:
             _check_bounds(row, values, cohorts[chosen], rate)
 
 
@@ -177,8 +217,20 @@ def _check_bounds(row: Found, values: np.ndarray, cohorts: np.ndarray, rate: flo
     assert row.upper - row.value == pytest.approx(t.ppf(0.5 + CONFIDENCE / 2, count - 1) * error, rel=1e-6)
 
 
-def test_bounds_are_far_wider_than_if_rows_had_been_drawn(outcome: Outcome) -> None:
+@pytest.mark.parametrize("stream", STREAMS)
+def test_bounds_are_far_wider_than_if_rows_had_been_drawn(outcome: Outcome, stream: str) -> None:
     """The values of a row group are near one another."""
-    means = [row for row in outcome.rows("all") if row.aggregate == "mean" and not row.exact]
+    answers = outcome.rows(f"{stream}_all")
+    means = [row for row in answers if row.aggregate == "mean" and _step(row) in SHED_STEPS]
     assert len(means) == 2 * len(SHED_STEPS)
     assert all(row.standard_error > 20.0 / math.sqrt(row.rows_used) * 1.2 for row in means if row.standard_error)
+
+
+def test_rows_that_were_not_read_count_as_offered(outcome: Outcome) -> None:
+    """Those of text are not counted: there are about as many to a byte as of those that were read."""
+    journal = outcome.journal.set_index("micro_batch_id")
+    all_rows = outcome.rows_of_files_by_micro_batch()
+    for step in SHED_STEPS:
+        number = outcome.readers("stretches")[step]
+        if number in journal.index:
+            assert journal.offered_rows[number] == pytest.approx(all_rows[number], rel=0.02)

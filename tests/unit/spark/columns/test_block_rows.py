@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from streamshed.columnar.file_rows import MOST_ROWS
 from streamshed.columnar.spark_hash import hash_of_row, row_group_draws
+from streamshed.columnar.text_rows import ROW_GROUP_BYTES, TextRows, row_group_sizes
 from streamshed.errors import SourceMismatchError
 from streamshed.planning.place.row_group_cut import UNREAD, RowGroupCut
 from streamshed.spark.columns.block_rows import BLOCK_ROWS, BlockRows
@@ -135,3 +137,30 @@ def test_of_row_groups_that_are_read_so_many_more_rows_are_kept(tmp_path: Path) 
     assert together["id"].to_pylist() == ids[is_kept].tolist()
     assert together.num_rows == pytest.approx(rate * len(ids), rel=0.02)
     assert together[COHORT].to_pylist() == [f"{cohorts[number // size]:x}" for number in together["id"].to_pylist()]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_row_groups_of_text_are_stretches_of_the_file(tmp_path: Path, *, packed: bool) -> None:
+    """Each line is in the row group in which it begins; a packed file is one."""
+    lines = [f"{number} {'x' * (number % 700)}" for number in range(5000)]
+    text = "".join(f"{line}\n" for line in lines).encode()
+    path = tmp_path / ("0.json.gz" if packed else "0.json")
+    path.write_bytes(gzip.compress(text) if packed else text)
+    sizes = row_group_sizes(str(path), path.stat().st_size)
+    firsts = [0, *np.cumsum(sizes)[:-1].tolist()]
+    assert len(sizes) == (1 if packed else -(-len(text) // ROW_GROUP_BYTES))
+    file = TextRows.of(str(path), {"value": pa.string()})
+    stretches = [(start, start + 4 * ROW_GROUP_BYTES) for start in range(0, len(text), 4 * ROW_GROUP_BYTES)]
+    groups = [group for start, stop in stretches for group in file.row_groups(start, stop)]
+    assert [group.first for group in groups] == firsts
+    read = [
+        (group.first, value)
+        for group in groups
+        for run in file.runs(group.start, group.stop)
+        for part in file.parts(run, ["value"])
+        for value in part.columns["value"].to_pylist()
+    ]
+    assert [value for _, value in read] == lines
+    begins = np.cumsum([0, *[len(line) + 1 for line in lines[:-1]]])
+    expected = np.zeros(len(lines)) if packed else begins // ROW_GROUP_BYTES * ROW_GROUP_BYTES
+    assert [first for first, _ in read] == expected.tolist()

@@ -138,9 +138,8 @@ def report_of(
     metrics = progress.get("observedMetrics") or {}
     seen = {stream.name: metrics.get(_metric(index)) or {} for index, stream in enumerate(streams)}
     times = progress.get("eventTime") or {}
-    offered = {stream.name: 0 for stream in streams}
+    offered, read = ({stream.name: 0 for stream in streams} for _ in range(2))
     left: dict[str, int] = {}
-    read = {stream.name: 0 for stream in streams}
     for source, names in zip(_sources(progress, places), places.streams, strict=True):
         rows = int(source["numInputRows"]) // max(1, sum(readings.get(name, 1) for name in names))
         waiting = rows_left(source)

@@ -83,13 +83,14 @@ class Storage:
         return cls(fs.LocalFileSystem(), os.path.abspath(location))
 
     def try_writing(self) -> None:
-        """Write a small file and delete it.
+        """Write a small file and delete it; nobody else who tries has the same.
 
         Raises:
             OSError, pyarrow.ArrowException: It cannot be written.
         """
-        self._write(f"{self.root}/.writable", b"")
-        self.delete(".writable")
+        name = f".writable-{uuid.uuid4().hex}"
+        self._write(f"{self.root}/{name}", b"")
+        self.delete(name)
 
     @property
     def is_local(self) -> bool:

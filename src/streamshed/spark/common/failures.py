@@ -89,7 +89,7 @@ def is_failure_of_spark(error: BaseException) -> bool:
 
 def explained(error: Exception) -> Exception:
     """Return the error that says what stopped a run in the words of its network; the same one where none is known."""
-    text = str(error)
+    text = _OF_A_PLAN.sub("", str(error))
     for pattern, kind, sentence in _EXPLAINED:
         if (match := re.search(pattern, text)) is not None:
             said = " ".join(text[text.rfind("\n", 0, match.start()) + 1 :].partition("\tat ")[0].split())
@@ -100,6 +100,8 @@ def explained(error: Exception) -> Exception:
     return error
 
 
+_OF_A_PLAN = re.compile(r"^[ :]*(?:[+:]- |~)[^\n]*$", re.MULTILINE)
+"""A line of a plan, which Spark shows beside what went wrong: it has the texts of errors that might be raised."""
 _LONGEST = 300
 _ADVICE = ' If necessary set "spark.sql.ansi.enabled"'
 """To let values that overflow be null, without a word."""

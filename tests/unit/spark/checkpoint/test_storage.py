@@ -1,5 +1,6 @@
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,12 @@ def test_a_folder_is_made_and_left_empty(tmp_path: Path) -> None:
     assert storage.is_local
     assert storage.names() == []
     assert (tmp_path / "new").is_dir()
+
+
+def test_several_may_try_a_folder_at_the_same_time(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(lambda _: Storage.at(str(tmp_path / "shared")), range(400)))
+    assert made[0].names() == []
 
 
 def modes(folder: Path) -> set[str]:

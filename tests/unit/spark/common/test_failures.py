@@ -92,3 +92,14 @@ def test_a_file_for_which_there_is_no_room_is_named_and_what_was_there_stays(tmp
         storage.write_text("control.json", "new" * 1_000)
     assert storage.read_text("control.json") == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["control.json"]
+
+
+def test_what_a_plan_might_have_raised_is_not_what_was_raised() -> None:
+    """Spark shows the plan of a query that failed, with the texts of all errors that are in it."""
+    plan = (
+        "=== Streaming Query ===\nCurrent State: ACTIVE\n\nLogical Plan:\n~WriteToMicroBatchDataSourceV1 Sink\n"
+        "+- ~Generate explode(raise_error(concat(the manifest does not name a sharing class that has slices: )))\n"
+        "   :  +- ~Filter (text = ARITHMETIC_OVERFLOW)\n   +- Project [a]"
+    )
+    error = RuntimeError(f"{STREAM}streamshed.errors.SinkUnavailableError: cannot write\n\n{plan}\n SQLSTATE: 39000")
+    assert explained(error) is error

@@ -11,30 +11,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from streamshed.answering.answer.aggregate_estimate import estimated
 from streamshed.answering.answer.alike_rows import UsualRanges, usual_of, with_alike
 from streamshed.answering.answer.window_estimate import Estimate
 from streamshed.answering.count_windows.numbered_windows import numbered_windows
 from streamshed.answering.derive.derived_answers import AnsweredParts, DerivedAnswers
 from streamshed.answering.estimate.aggregate_value import (
     exact_texts,
-    sampled_variances,
-    values,
 )
 from streamshed.answering.estimate.carried_rows import CarriedRows
-from streamshed.answering.estimate.cohort_estimate import cohort_estimate
-from streamshed.answering.estimate.distinct import distinct_counts
-from streamshed.answering.estimate.effective_rows import effective_rows
 from streamshed.answering.estimate.interval import (
-    ENOUGH_ROWS,
-    count_interval,
     enough_rows,
-    normal_interval,
 )
-from streamshed.answering.estimate.known_rows import KnownRows
-from streamshed.answering.estimate.quantile import is_rounded, quantiles
 from streamshed.answering.estimate.row_group_bounds import has_row_groups, with_row_groups
-from streamshed.answering.estimate.skewed_bounds import skewed_bounds
-from streamshed.answering.estimate.unseen_rows import is_unseen, most_unseen, with_unseen
 from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.table.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
@@ -147,7 +136,8 @@ class Answering:
     ) -> pa.RecordBatch:
         kept_rate = self._least_rate_of_the_window(partials, outputs, shed)
         counted = partials.longs("rows" if shape.counts_rows else "present")
-        estimate = with_alike(shape, partials, self._estimated(shape, partials, kept_rate, counted), kept_rate, ranges)
+        estimate = estimated(shape, partials, kept_rate, counted, self._confidence)
+        estimate = with_alike(shape, partials, estimate, kept_rate, ranges)
         estimate = self._in_row_groups(shape, partials, outputs, shed, estimate).of_part(
             lacking.is_part, is_count=shape.function is AggregateKind.COUNT
         )
@@ -175,33 +165,6 @@ class Answering:
         }
         return _batch(ANSWER, len(partials), columns)
 
-    def _estimated(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> Estimate:
-        exact = kept_rate >= 1.0
-        if shape.share is not None:
-            quantile_answers = quantiles(shape.share, partials, kept_rate, shape.each_within(self._confidence))
-            value_column = pa.array(quantile_answers.values, mask=np.isnan(quantile_answers.values))
-            is_off = is_rounded(quantile_answers.values, shape.value)
-            exact &= ~(quantile_answers.is_sketched | is_off)
-            # No partial says how the ranks of the results of one drawn row spread: then there are no bounds.
-            tells = ~((kept_rate < 1.0) & shape.in_cohorts)
-            lower, upper, errors = (
-                np.where(tells, column, np.nan)
-                for column in (quantile_answers.lower, quantile_answers.upper, quantile_answers.errors)
-            )
-            lower = np.where(is_off, np.nextafter(lower, -np.inf), lower)
-            upper = np.where(is_off, np.nextafter(upper, np.inf), upper)
-            is_low = ~tells | quantile_answers.is_low
-            return Estimate(exact, value_column, errors, (lower, upper), is_low, shape.each_within(self._confidence))
-        if shape.function is AggregateKind.DISTINCT:
-            counts = distinct_counts(partials, shape.each_within(self._confidence))
-            upper = np.where(exact, counts.upper, np.nan)
-            none = np.zeros(len(partials), np.bool_)
-            bounds = counts.lower, upper
-            return Estimate(none, pa.array(counts.values), counts.errors, bounds, none, counts.confidence)
-        if shape.in_cohorts:
-            return self._of_cohorts(shape, partials, kept_rate)
-        return self._corrected(shape, partials, kept_rate, self._scaled(shape, partials, kept_rate, counted))
-
     def _in_row_groups(
         self, shape: Shape, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval], estimate: Estimate
     ) -> Estimate:
@@ -220,86 +183,6 @@ class Answering:
             shape, partials, numbers, estimate.error, estimate.bounds, in_row_groups, estimate.confidence
         )
         return replace(estimate, error=error, bounds=bounds, is_low=estimate.is_low | is_dark)
-
-    def _of_cohorts(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles) -> Estimate:
-        """Estimate from drawn rows of a join, each of which brings all of its results at once."""
-        value_column = values(shape, partials)
-        numbers = value_column.to_numpy(zero_copy_only=False)
-        estimate = cohort_estimate(
-            shape,
-            partials,
-            numbers,
-            kept_rate,
-            shape.each_within(self._confidence),
-        )
-        bounds = estimate.lower, estimate.upper
-        return Estimate(
-            kept_rate >= 1.0, value_column, estimate.error, bounds, estimate.is_low, shape.each_within(self._confidence)
-        )
-
-    def _corrected(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, scaled: Estimate) -> Estimate:
-        """Correct an estimate by rows whose number is known, where enough rows of the least rate tell what they add."""
-        is_asked = shape.function in {AggregateKind.COUNT, AggregateKind.SUM}
-        if not is_asked or not (partials.doubles("sampled_excess") > 0).any():
-            return scaled
-        rows = KnownRows.of(shape, partials)
-        use = (
-            rows.is_known
-            & ~scaled.exact
-            & (rows.effective_rows >= ENOUGH_ROWS)
-            & ~is_unseen(shape, partials, kept_rate)
-        )
-        if not use.any():
-            return scaled
-        numbers = scaled.value_column.to_numpy(zero_copy_only=False)
-        corrected = np.where(use, numbers + rows.correction, numbers)
-        error = np.where(use, np.sqrt(rows.variance), scaled.error)
-        bounds = normal_interval(
-            corrected, error, shape.each_within(self._confidence), effective_rows=rows.effective_rows
-        )
-        lower, upper = (np.where(use, new, old) for new, old in zip(bounds, scaled.bounds, strict=True))
-        return Estimate(
-            exact=scaled.exact,
-            value_column=pa.array(corrected, mask=scaled.value_column.is_null().to_numpy(zero_copy_only=False)),
-            error=error,
-            bounds=(lower, upper),
-            is_low=scaled.is_low & ~use,
-            confidence=scaled.confidence,
-        )
-
-    def _scaled(self, shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted: Longs) -> Estimate:
-        """Estimate counts, sums and what is made of them; each row has the weight 1/P."""
-        exact = kept_rate >= 1.0
-        value_column = values(shape, partials)
-        variance = sampled_variances(shape, partials)
-        error = np.sqrt(variance)
-        if shape.function is AggregateKind.COUNT:
-            bounds = count_interval(
-                partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted"),
-                variance,
-                partials.doubles("greatest_weight"),
-                kept_rows=counted,
-                kept_rate=kept_rate,
-                confidence=shape.each_within(self._confidence),
-                of_groups=bool(shape.key_notations),
-            )
-            return Estimate(
-                exact,
-                value_column,
-                error,
-                bounds,
-                np.zeros(len(partials), np.bool_),
-                shape.each_within(self._confidence),
-            )
-        effective, confidence = effective_rows(shape, partials, kept_rate), shape.each_within(self._confidence)
-        is_low = effective < enough_rows(shape.function)
-        numbers = value_column.to_numpy(zero_copy_only=False)
-        bounds = normal_interval(numbers, error, confidence, effective_rows=effective)
-        skewed = skewed_bounds(shape, partials, numbers, error, confidence)
-        lower, upper = (np.where(is_low | np.isnan(new), old, new) for new, old in zip(skewed, bounds, strict=True))
-        unseen = most_unseen(shape, partials, kept_rate, confidence)
-        bounds = with_unseen(shape, partials, numbers, (lower, upper), unseen)
-        return Estimate(exact, value_column, np.where(error > 0, error, np.nan), bounds, is_low, confidence)
 
     def _least_rate_of_the_window(
         self, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from streamshed.answering.table.shed_interval import UNSETTLED, ShedInterval, remembered, share_name
 from streamshed.network.model.stream import Stream
-from streamshed.planning.tree.quantization import WHOLE
+from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.inexact.sampled_join_times import for_all_queries
@@ -37,6 +37,41 @@ def settled(
     if not was_whole or latest is None or (before is not None and latest <= before):
         return interval
     return replace(interval, until=latest + stream.watermark_microseconds)
+
+
+def shed_before(last: PlanRow | None, facts: DomainFacts, latest_event: Mapping[str, int]) -> list[ShedInterval]:
+    """Return what was shed up to a micro-batch, told of all queries, as far as it is known by now.
+
+    Args:
+        last: Its plan; None: there was none.
+        facts: What never changes.
+        latest_event: By stream, the latest event time after it.
+    """
+    if last is None:
+        return []
+    intervals = for_all_queries(last.shed, facts.streams, facts.intakes)
+    return [settled(interval, last, facts.streams, latest_event) for interval in intervals]
+
+
+def shed_now(
+    codes: Mapping[str, Mapping[str, int]],
+    in_row_groups: Container[str],
+    times_of: Callable[[str], tuple[int, int]],
+) -> Iterator[ShedInterval]:
+    """Yield the event times at which rows of a micro-batch may be missing, and by which rates.
+
+    Args:
+        codes: By stream and `share_name`, the codes of the rates.
+        in_row_groups: The streams of which row groups are left unread.
+        times_of: Returns the first and last event time of what may be missing of a stream.
+    """
+    for name, of_stream in codes.items():
+        sampled = {share: sampling_rate_of(code) for share, code in of_stream.items() if code != WHOLE}
+        if sampled:
+            start, until = times_of(name)
+            yield ShedInterval(
+                stream=name, start=start, until=until, sampling_rates=sampled, in_row_groups=name in in_row_groups
+            )
 
 
 def told_of_all(row: PlanRow, facts: DomainFacts, delays: Mapping[str, int], times: tuple[int, int]) -> PlanRow:

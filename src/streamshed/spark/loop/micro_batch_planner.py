@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from types import MappingProxyType
 
 from streamshed.answering.estimate.value_ranges import UsualRange
@@ -18,7 +17,7 @@ from streamshed.joins.choose.directive import JoinDirective
 from streamshed.network.model.stream import Stream
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.planning.place.row_group_cut import RowGroupCut
-from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
+from streamshed.planning.tree.quantization import WHOLE
 from streamshed.spark.checkpoint.checkpoint_reader import (
     last_committed,
     watermark_milliseconds,
@@ -28,12 +27,12 @@ from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.inexact.lost_times import lost_times
-from streamshed.spark.inexact.sampled_join_times import for_all_queries, sampled_join_times
-from streamshed.spark.inexact.shed_times import settled, told_of_all
+from streamshed.spark.inexact.sampled_join_times import sampled_join_times
+from streamshed.spark.inexact.shed_times import shed_before, shed_now, told_of_all
 from streamshed.spark.loop.carrier_clock import CarrierClock, with_sure_signs
 from streamshed.spark.loop.join_planner import JoinOutcome, JoinPlanner
 from streamshed.spark.loop.outcome_of_report import outcome_of
-from streamshed.spark.loop.partly_joined_times import ComingRows, lasting, partly_joined_times
+from streamshed.spark.loop.partly_joined_times import ComingRows, all_partly_joined
 from streamshed.spark.loop.upcoming_windows import Ahead, NewestRecords, upcoming_windows
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 from streamshed.spark.plan.share_codes import share_codes, sized_shares
@@ -41,7 +40,7 @@ from streamshed.spark.plan.written_plans import KEPT_PLANS, WrittenPlans
 from streamshed.spark.source.catching_up import CatchingUp, beginning_of
 from streamshed.spark.source.lost_rows import LostRows
 from streamshed.spark.source.progress import MicroBatchReport
-from streamshed.spark.source.row_groups import row_group_cut
+from streamshed.spark.source.row_groups import row_group_counts, row_group_cuts, with_unread
 from streamshed.spark.source.upcoming_rows import (
     RowSizes,
     StreamRows,
@@ -237,15 +236,11 @@ class MicroBatchPlanner:
             windows=upcoming_windows(self._facts, self._carrier, ahead, left),
             work_per_row=self._facts.of_those_asked(self._joins.work_per_row(ahead.rows)),
             needs=self._needs(ahead.steady),
-            row_groups=self._row_groups(ahead.upcoming),
+            # Workers that come and go are to take the load.
+            row_groups=row_group_counts(self.skips_row_groups, ahead.upcoming)
+            if isinstance(self._loop, ControlLoop)
+            else {},
         )
-
-    def _row_groups(self, upcoming: Mapping[str, StreamRows]) -> dict[str, int]:
-        """How many row groups may be left unread. With workers that come and go none is: these are to take the load."""
-        if not isinstance(self._loop, ControlLoop):
-            return {}
-        counts = {name: upcoming[name].row_group_count for name in self.skips_row_groups & upcoming.keys()}
-        return {name: count for name, count in counts.items() if count}
 
     def _row(self, ahead: Ahead, decision: Decision) -> PlanRow:
         """The decision as tasks are told it."""
@@ -262,9 +257,9 @@ class MicroBatchPlanner:
             rows=ahead.rows,
             last={} if last is None else last.streams,
         )
-        coming, cuts = self._coming(ahead), self._row_group_cuts(ahead, decision)
+        coming, cuts = self._coming(ahead), row_group_cuts(decision.read_shares, ahead.upcoming, ahead.micro_batch_id)
         sampled_joins = sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
-        shed = (*self._last_shed(last), *self._shed(codes, cuts, ahead), *sampled_joins)
+        shed = (*self._shed(codes, cuts, ahead), *sampled_joins)
         return PlanRow(
             micro_batch_id=ahead.micro_batch_id,
             open=ahead.opened,
@@ -275,7 +270,7 @@ class MicroBatchPlanner:
                 for stream in self._facts.streams
             },
             shed=remembered(shed, since=since),
-            partly_joined=self._partly_joined(directives, coming, last),
+            partly_joined=all_partly_joined(self._joins, self._facts, directives, coming, last),
             lost=lost_times(ahead.lost, self._facts, ahead.opened, last, self._carrier.latest_event),
             effective_shares=self._effective_shares(),
             usual_ranges=self._usual_ranges(),
@@ -288,14 +283,13 @@ class MicroBatchPlanner:
             files={name: coming.files for name, coming in ahead.upcoming.items()},
         )
 
-    def _row_group_cuts(self, ahead: Ahead, decision: Decision) -> dict[str, RowGroupCut]:
-        """Which row groups are read of streams of which not all are."""
-        cuts = {
-            name: row_group_cut(name, ahead.upcoming[name].row_groups, share, ahead.micro_batch_id)
-            for name, share in decision.read_shares.items()
-            if name in ahead.upcoming
-        }
-        return {name: cut for name, cut in cuts.items() if cut is not None}
+    def _shed(self, codes: Mapping[str, Mapping[str, int]], cuts: Container[str], ahead: Ahead) -> list[ShedInterval]:
+        def times_of(name: str) -> tuple[int, int]:
+            opened = ahead.opened - self._delays.get(name, 0)
+            return self._shed_times(ahead.upcoming.get(name), opened, ahead.now)
+
+        before = shed_before(ahead.last, self._facts, self._carrier.latest_event)
+        return [*before, *shed_now(codes, cuts, times_of)]
 
     def _stream_plan(
         self,
@@ -316,19 +310,6 @@ class MicroBatchPlanner:
             row_groups=cut,
             **self._carrier.interval_of(stream),
         )
-
-    def _shed(
-        self, codes: Mapping[str, Mapping[str, int]], cuts: Container[str], ahead: Ahead
-    ) -> Iterator[ShedInterval]:
-        """Event times at which rows of this micro-batch may be missing, and by which rates."""
-        for name, of_stream in codes.items():
-            sampled = {share: sampling_rate_of(code) for share, code in of_stream.items() if code != WHOLE}
-            if sampled:
-                opened = ahead.opened - self._delays.get(name, 0)
-                start, until = self._shed_times(ahead.upcoming.get(name), opened, ahead.now)
-                yield ShedInterval(
-                    stream=name, start=start, until=until, sampling_rates=sampled, in_row_groups=name in cuts
-                )
 
     def _read_in(self, micro_batch_id: int, plan: PlanRow | None) -> dict[str, StreamRows]:
         """What a micro-batch has brought that this process did not plan."""
@@ -355,20 +336,6 @@ class MicroBatchPlanner:
             opened=ahead.opened,
         )
 
-    def _partly_joined(
-        self, directives: Mapping[str, JoinDirective], coming: ComingRows, last: PlanRow | None
-    ) -> tuple[ShedInterval, ...]:
-        """Event times at which results of joins may be missing, of this micro-batch and those before."""
-        intervals = [
-            interval
-            for stream in self._facts.streams
-            for interval in partly_joined_times(
-                self._joins, stream, self._facts.intakes[stream.name], directives.get(stream.name), coming, last
-            )
-        ]
-        since = coming.opened - self._facts.longest_window
-        return lasting(() if last is None else last.partly_joined, intervals, since=since)
-
     def _shed_times(self, coming: StreamRows | None, opened: int, now: float) -> tuple[int, int]:
         """First and last event time of shed rows: from footers, else the bounds that watermark and clock give."""
         if coming is not None and coming.events is not None:
@@ -387,7 +354,7 @@ class MicroBatchPlanner:
 
     def _record(self, report: MicroBatchReport) -> None:
         written = self._plans.row(report.micro_batch_id)
-        report = _with_unread(with_sure_signs(report, written), written)
+        report = with_unread(with_sure_signs(report, written), written)
         is_cold, self._recorded = self._recorded < 0, report.micro_batch_id
         self._observe(report, written)
         plans: Mapping[str, StreamPlan] = {} if written is None else written.streams
@@ -425,19 +392,5 @@ class MicroBatchPlanner:
         )
         return self.joined
 
-    def _last_shed(self, last: PlanRow | None) -> Sequence[ShedInterval]:
-        if last is None:
-            return ()
-        intervals = for_all_queries(last.shed, self._facts.streams, self._facts.intakes)
-        return [settled(interval, last, self._facts.streams, self._carrier.latest_event) for interval in intervals]
-
     def _note_asked(self, micro_batch_id: int) -> None:
         self._clock_lead_seconds[micro_batch_id] = self._steady_clock() - self._clock()
-
-
-def _with_unread(report: MicroBatchReport, plan: PlanRow | None) -> MicroBatchReport:
-    """Count rows of text, too, that were not read: about as many to a byte as of those that were."""
-    cuts = {} if plan is None else {name: one.row_groups for name, one in plan.streams.items()}
-    read = {name: cut.share for name, cut in cuts.items() if cut is not None and name in report.counted_lines}
-    offered = {name: round(report.offered_rows[name] / share) for name, share in read.items()}
-    return replace(report, offered_rows={**report.offered_rows, **offered}) if offered else report

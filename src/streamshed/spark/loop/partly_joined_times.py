@@ -11,6 +11,7 @@ from streamshed.joins.windows.forgotten import EventTimes
 from streamshed.network.model.stream import Stream
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.sharing.intake import Intake
+from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.loop.join_planner import JoinPlanner
 from streamshed.spark.plan.plan_row import PlanRow
 
@@ -30,6 +31,33 @@ class ComingRows:
     rows: Mapping[str, int]
     times: Mapping[str, EventTimes]
     opened: int
+
+
+def all_partly_joined(
+    joins: JoinPlanner,
+    facts: DomainFacts,
+    directives: Mapping[str, JoinDirective],
+    coming: ComingRows,
+    last: PlanRow | None,
+) -> tuple[ShedInterval, ...]:
+    """Return event times at which results of joins may be missing, of this micro-batch and those before.
+
+    Args:
+        joins: Plans joins.
+        facts: What never changes.
+        directives: By joined stream, what of its join is done.
+        coming: The rows of the micro-batch.
+        last: The plan of the one before.
+    """
+    intervals = [
+        interval
+        for stream in facts.streams
+        for interval in partly_joined_times(
+            joins, stream, facts.intakes[stream.name], directives.get(stream.name), coming, last
+        )
+    ]
+    since = coming.opened - facts.longest_window
+    return lasting(() if last is None else last.partly_joined, intervals, since=since)
 
 
 def partly_joined_times(

@@ -167,9 +167,13 @@ def dear_work(evidence: Evidence, prior: PriorBelief) -> Vector:
     if len(half):
         mean[0] = math.log(np.median(half))
     for stream, done in enumerate((evidence.rows * evidence.shares_done).T):
-        if (done > 0).any():
-            mean[1 + streams + stream] = math.log(np.median(half[done > 0] / done[done > 0]) / streams)
+        if (telling := done > _LEAST_DONE).any():
+            mean[1 + streams + stream] = math.log(np.median(half[telling] / done[telling]) / streams)
     return mean
+
+
+_LEAST_DONE = 1e-3
+"""Of a row: less work than this tells nothing of what work costs."""
 
 
 def _normal_equations(mean: Vector, evidence: Evidence, prior: PriorBelief) -> tuple[Vector, Matrix]:

@@ -11,7 +11,10 @@ CAPACITY = 24
 """So many are remembered in all."""
 
 ALIKE = 0.2
-"""Micro-batches whose rows and sampling rates differ by less than this (in ln) tell the same."""
+"""Micro-batches whose rows and shares of work differ by less than this (in ln) tell the same."""
+
+_LEAST_SHARE = 1e-3
+"""Smaller shares of work tell the same as none: a join of which no pair was matched in time did none."""
 
 FAST_FADING, SLOW_FADING, SLOW_SHARE = 0.7, 0.99, 0.2
 """Per micro-batch: costs drift, so most of the weight goes quickly; what other regimes told stays longer."""
@@ -113,9 +116,9 @@ def translated(memory: Memory, old: Sequence[str], new: Sequence[str]) -> Memory
 
 
 def _alike(observation: Observation, other: Observation) -> bool:
+    sides = zip(observation.rows, other.rows, observation.shares_done, other.shares_done, strict=True)
     return all(
-        abs(math.log((1 + rows) / (1 + other_rows))) < ALIKE and abs(math.log(share / other_share)) < ALIKE
-        for rows, other_rows, share, other_share in zip(
-            observation.rows, other.rows, observation.shares_done, other.shares_done, strict=True
-        )
+        abs(math.log((1 + rows) / (1 + other_rows))) < ALIKE
+        and abs(math.log(max(share, _LEAST_SHARE) / max(other_share, _LEAST_SHARE))) < ALIKE
+        for rows, other_rows, share, other_share in sides
     )

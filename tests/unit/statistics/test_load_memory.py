@@ -44,3 +44,8 @@ def test_a_change_of_level_moves_all_but_the_latest() -> None:
     memory = releveled(remember(observation(1.0), observation(2.0), observation(3.0)), 0.5)
     assert [known.log_seconds for known in memory] == [0.5, 0.5, 0.0]
     assert releveled((), 0.5) == ()
+
+
+def test_of_which_nothing_was_done_is_remembered_like_any_other() -> None:
+    memory = remember(*(observation(100.0, share) for share in (0.0, 1e-9, 0.5, 0.0, 0.5, 0.0) for _ in range(RECENT)))
+    assert [known.shares_done[0] for known in memory] == [0.5] + [0.0] * RECENT

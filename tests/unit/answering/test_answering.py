@@ -95,7 +95,7 @@ def test_a_window_without_kept_rows_has_an_upper_bound() -> None:
     nothing = {"rows": 0, "present": 0, "rows_weighted": 0.0, "present_weighted": 0.0}
     (answer,) = told([output()], nothing, shed=shed)
     assert (answer["value"], answer["lower"], answer["reason"]) == (0.0, 0.0, "no row kept")
-    assert answer["upper"] == pytest.approx(math.log(40) / 0.1)
+    assert answer["upper"] == pytest.approx(math.log(1 / 40) / math.log(0.9))  # (1 − 0.1)^N = 1/40
     assert (answer["exact"], answer["low"], answer["sampling_rate"]) == (False, False, 0.1)
 
 

@@ -118,7 +118,6 @@ def _scaled(shape: Shape, partials: WindowPartials, kept_rate: Doubles, counted:
         bounds = count_interval(
             partials.doubles("rows_weighted" if shape.counts_rows else "present_weighted"),
             variance,
-            partials.doubles("greatest_weight"),
             kept_rows=counted,
             kept_rate=kept_rate,
             confidence=confidence,

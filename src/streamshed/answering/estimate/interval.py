@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from scipy import special
 
@@ -14,7 +12,6 @@ from streamshed.network.terms.aggregate import AggregateKind
 def count_interval(
     estimated: Doubles,
     variance: Doubles,
-    greatest_weight: Doubles,
     *,
     kept_rows: Longs,
     kept_rate: Doubles,
@@ -26,22 +23,20 @@ def count_interval(
     Where all rows were kept with one rate P, k of N rows are kept with binomial probability; the bounds are the N under
     which as many as k, or as few, would be kept with probability (1 − c)/2 (Clopper and Pearson's, for N instead of P).
 
-    Where rates have changed within a window, the rows have a mean weight and a variance V = Σ(1−P)/P² in all. For the
-    lower bound they are treated as rows of one rate P̄ with the same sum and variance. For the upper bound, where few
-    rows of a small rate say least, as rows kept at the least rate 1/w, as many as have the variance V, and the rest as
-    certain; and to what came at a still lower rate, of which no row was kept, ln(2/(1−c))/P rows are granted.
+    Where rates have changed within a window, the rows have the sum S = Σ1/P and the variance V = Σ(1−P)/P². They are
+    treated as k' = S·P' rows kept at one rate P' = S/(S + V), which have the same sum and variance. For the upper bound
+    one more row of the least rate in force, of the weight w, is counted: S + w and V + w(w−1) (Fay and Feuer's bounds
+    of weighted sums of counts, Statistics in Medicine 16, 1997, for binomial counts). That is the k + 1 of Clopper and
+    Pearson's, and covers rows of a rate at which none was kept.
 
     Groups are answered only if a row of them was kept: of those of one row, one in many, as if it stood for many. Their
     lower bound is the N under which as many rows would be kept with that probability, given that any is.
 
-    Where no row at all was kept at a rate below 1, the lower bound is what was seen, the upper ln(2/(1−c))/P more.
-
     Args:
-        estimated: The counts, scaled: Σ1/P.
+        estimated: The counts, scaled: S.
         variance: V.
-        greatest_weight: w, the largest 1/P of the rows kept.
         kept_rows: The rows kept.
-        kept_rate: The least rate in force.
+        kept_rate: The least rate in force, 1/w.
         confidence: c, in (0, 1).
         of_groups: Whether there are no answers of what no row was kept of.
 
@@ -49,29 +44,23 @@ def count_interval(
         100 rows kept at 0.25, and none at 0.1.
 
         >>> lower, upper = count_interval(
-        ...     np.array([400.0, 0.0]), np.array([1200.0, 0.0]), np.array([4.0, np.nan]),
+        ...     np.array([400.0, 0.0]), np.array([1200.0, 0.0]),
         ...     kept_rows=np.array([100, 0]), kept_rate=np.array([0.25, 0.1]), confidence=0.95)
         >>> lower.round(1).tolist(), upper.round(1).tolist()
-        ([335.0, 0.0], [475.0, 36.9])
+        ([335.0, 0.0], [475.0, 35.0])
     """
-    tail = (1 - confidence) / 2
-    granted = math.log(1 / tail) / kept_rate
-    sampled = variance > 0
-    scaled = np.where(sampled, estimated, 1.0)
+    tail, weight = (1 - confidence) / 2, 1 / kept_rate
+    scaled = np.where(variance > 0, estimated, 1.0)
     mean_rate = scaled / (scaled + variance)
-    weight = np.where(sampled, greatest_weight, 2.0)
-    rows = np.where(sampled, variance / (weight * (weight - 1)), 0.0)
-    lower = _lower(estimated * mean_rate, mean_rate, tail, of_groups=of_groups)
-    upper = estimated - rows * weight + _upper(rows, 1 / weight, tail)
-    unseen = np.where(kept_rate * weight < _NEARLY, granted, 0.0)
-    return (
-        np.maximum(np.where(sampled, lower, estimated), kept_rows),
-        np.where(sampled, upper + unseen, estimated + granted),
-    )
+    lower = np.where(variance > 0, _lower(estimated * mean_rate, mean_rate, tail, of_groups=of_groups), estimated)
+    with_next = estimated + weight
+    next_rate = with_next / (with_next + variance + weight * (weight - 1))
+    upper = np.where(kept_rate < 1, _upper(with_next * next_rate - 1, next_rate, tail), estimated)
+    return np.maximum(lower, kept_rows), np.maximum(upper, estimated)
 
 
 _NEARLY = 1 - 1e-9
-"""Rates are equal that differ by less than this factor: they are computed from codes and back."""
+"""As close to 1 as a rate may be."""
 
 
 def _lower(rows: Doubles, sampling_rate: Doubles, tail: float, *, of_groups: bool) -> Doubles:
@@ -94,7 +83,7 @@ def _lower(rows: Doubles, sampling_rate: Doubles, tail: float, *, of_groups: boo
 def _upper(rows: Doubles, sampling_rate: Doubles, tail: float) -> Doubles:
     """The N of which at most so many rows are kept with the tail's probability."""
     (kept_rows, kept_with), places = _distinct(rows, sampling_rate)
-    most: Doubles = np.maximum(special.btdtrib(kept_rows + 1, 1 - tail, kept_with) + kept_rows, kept_rows / kept_with)
+    most: Doubles = special.btdtrib(kept_rows + 1, 1 - tail, np.minimum(kept_with, _NEARLY)) + kept_rows
     return most[places]
 
 

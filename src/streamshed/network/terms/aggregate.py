@@ -15,6 +15,7 @@ from streamshed.network.terms.function import FunctionReference, function_refere
 from streamshed.network.words.columns import normal_type
 from streamshed.network.words.function_names import AGGREGATE_FUNCTIONS
 from streamshed.network.words.given import given_names, is_text
+from streamshed.network.words.words_of_spark import instead_of_aggregate
 
 
 class AggregateKind(StrEnum):
@@ -361,7 +362,8 @@ def problem_of_combination(text: str) -> str:
 def _problem_of_function(name: str, text: str) -> Problem:
     if name in AGGREGATE_FUNCTIONS:
         known_names = ", ".join((*_NAMED, *_WRITTEN_AS))
-        return Problem(f'the aggregate {name} in "{text}" is not supported, known are: {known_names}')
+        instead = instead_of_aggregate(name)
+        return Problem(f'the aggregate {name} in "{text}" is not supported: {instead}; known are: {known_names}')
     return Problem(f'unknown aggregate "{name}"', source=text, near_miss=closest_name(name, _KINDS), name=name)
 
 

@@ -52,6 +52,43 @@ IN_PLACE_OF: Mapping[str, str] = {
 }
 """By a name that there is not, what there is."""
 
+_YOUR_OWN = "write an aggregate of your own (`user_aggregate`)"
+_ORDER = f"rows of a window have no order: write `any_value(x)`, or {_YOUR_OWN}"
+_ALL_VALUES = f"its value grows with the rows: count by key (`.by(x)` and `count(*)`), or {_YOUR_OWN}"
+_COVARIANCE = "sum(x * y) / count(*) - avg(x) * avg(y)"
+
+AGGREGATE_IN_PLACE_OF: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("max_by", "min_by"), f"write `max(y)` or `min(y)` by x (`.by(x)`) and compare the answers, or {_YOUR_OWN}"
+    ),
+    **dict.fromkeys(("first", "first_value", "last", "last_value"), _ORDER),
+    **dict.fromkeys(("array_agg", "collect_list", "collect_set", "listagg", "string_agg"), _ALL_VALUES),
+    **dict.fromkeys(
+        ("mode", "approx_top_k", "histogram_numeric", "count_min_sketch"),
+        "group by the value (`.by(x)`) and write `count(*)`",
+    ),
+    **dict.fromkeys(("percentile", "percentile_cont", "percentile_disc"), "write `percentile_approx(x, 0.95)`"),
+    "covar_pop": f"of rows with both values write `{_COVARIANCE}`",
+    "corr": f"of rows with both values write `({_COVARIANCE}) / (stddev_pop(x) * stddev_pop(y))`",
+    **dict.fromkeys(("grouping", "grouping_id"), "write a query for each set of groups"),
+    **dict.fromkeys(("hll_sketch_agg", "theta_sketch_agg"), "write `approx_count_distinct(x)`"),
+    "try_avg": "write `avg(x)`",
+    "try_sum": "write `sum(x)`",
+}
+"""By an aggregate of Spark's that there is not, what there is; of others that is an aggregate of one's own."""
+
+
+def instead_of_aggregate(name: str) -> str:
+    """Return what to write in the place of an aggregate of Spark's.
+
+    Example:
+        >>> print(instead_of_aggregate("percentile"))
+        write `percentile_approx(x, 0.95)`
+        >>> print(instead_of_aggregate("skewness"))
+        write an aggregate of your own (`user_aggregate`)
+    """
+    return AGGREGATE_IN_PLACE_OF.get(name, _YOUR_OWN)
+
 
 def absent(what: str, name: str) -> AttributeError:
     """Return the error of a name that an object does not have.

@@ -38,7 +38,9 @@ def test_calls_are_read(text: str, kind: AggregateKind, argument: str | None) ->
     ("text", "problem"),
     {
         "smu(size)": 'unknown aggregate "smu" \\(did you mean "sum"\\?\\) in "smu\\(size\\)"',
-        "mode(size)": "the aggregate mode .* is not supported, known are: count, sum",
+        "mode(size)": "the aggregate mode .* is not supported: group by the value .*; known are: count, sum",
+        "max_by(host, size)": "max_by .* is not supported: write `max\\(y\\)` .* or write an aggregate of your own",
+        "bit_xor(size)": "bit_xor .* is not supported: write an aggregate of your own",
         "sum(distinct host)": "DISTINCT is for count\\(DISTINCT ...\\), not for sum",
         "count(distinct a, b)": "has several arguments: count\\(DISTINCT ...\\) takes one",
         "count(distinct *)": "has no meaning",

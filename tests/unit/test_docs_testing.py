@@ -64,7 +64,7 @@ def test_what_only_a_thorough_run_runs_is_called_so() -> None:
         if "thorough" not in line and path.endswith(".py") and any(map(is_thorough, modules(path)))
     ] == []
     assert is_thorough(SPARK / "kill_loop/test_small.py")
-    assert not is_thorough(SPARK / "tables/test_delta_source.py")
+    assert not is_thorough(SPARK / "tables/test_tables_as_streams.py")
 
 
 @pytest.mark.parametrize("row", GUARANTEES, ids=lambda row: str(row[0]))

@@ -11,6 +11,7 @@ from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import QueryNetwork, TimeDomain
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.iceberg_source import IcebergSource
 from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.network.source.sources import DataFrameSource, FolderSource, RateSource
 from streamshed.network.terms.join_condition import EqualColumns
@@ -133,6 +134,8 @@ def _source_kind(stream: Stream) -> str:
             return "folder"
         case DeltaSource():
             return "delta"
+        case IcebergSource():
+            return "iceberg"
         case KafkaSource():
             return "kafka"
         case RateSource():

@@ -16,6 +16,7 @@ from streamshed.network.document.operators.query_form import QUERY
 from streamshed.network.document.schema_streams import (
     DELTA,
     FOLDER,
+    ICEBERG,
     KAFKA,
     PARSE,
     RATE,
@@ -86,6 +87,7 @@ DOCUMENT_SCHEMA: Schema = {
         "stream": STREAM.schema,
         "folder": FOLDER.schema,
         "delta": DELTA.schema,
+        "iceberg": ICEBERG.schema,
         "kafka": KAFKA.schema,
         "rate": RATE,
         **{f"parse_{kind}": section.schema for kind, section in PARSE.items()},

@@ -9,10 +9,9 @@ from streamshed.network.document.document_sql import SqlReader
 from streamshed.network.document.document_values import LengthUnit, is_given, mapping_at, text_at
 from streamshed.network.document.schema_streams import PARSE, SOURCES, STREAM
 from streamshed.network.model.stream import Stream, default_clock, stream_name_problems
-from streamshed.network.source.delta_source import DeltaSource
 from streamshed.network.source.identity import Identity, IdentityKind, row_identity
 from streamshed.network.source.registered_schema import with_registered_schema
-from streamshed.network.source.sources import OutsideSource, RateSource
+from streamshed.network.source.sources import OutsideSource, RateSource, source_columns
 from streamshed.network.terms.parsing import Parse, TextFormat
 from streamshed.network.words.columns import Column, declared_name
 from streamshed.network.words.document_problem import Place, problems_of
@@ -82,9 +81,14 @@ def _read_source(place: Place, body: Mapping[str, object], folder: Path) -> Outs
 
 
 def _columns(place: Place, body: Mapping[str, object], source: OutsideSource) -> tuple[Column, ...] | None:
-    key = "delta" if isinstance(source, DeltaSource) else "folder"
-    path = text_at(mapping_at(body, "source"), key)
-    return place.at("source", key).attempt(path, lambda: source.columns)
+    said = mapping_at(body, "source")
+    key = _place_of_columns(said)
+    return place.at("source", key).attempt(text_at(said, key), lambda: source_columns(source))
+
+
+def _place_of_columns(source: Mapping[str, object]) -> str:
+    """The key that says where the columns of a source are, unless it has a schema."""
+    return next((key for key in ("delta", "iceberg") if key in source), "folder")
 
 
 def _read_parse(place: Place, body: Mapping[str, object], folder: Path, source: OutsideSource | None) -> Parse | None:
@@ -159,7 +163,7 @@ def _report(place: Place, name: str, body: Mapping[str, object], problems: Itera
     """Report the model's problems with a stream, each at the key of the document that causes it."""
     text_format = next((key for key in TextFormat if key in mapping_at(body, "parse")), "")
     source = mapping_at(body, "source")
-    source_key = next((key for key in ("schema", "delta") if key in source), "folder")
+    source_key = "schema" if "schema" in source else _place_of_columns(source)
     inner_keys = {"parse": f"parse.{text_format}", "source": f"source.{source_key}"}
     for problem in problems:
         if problem.element in {"time", "number"} and problem.element not in body:

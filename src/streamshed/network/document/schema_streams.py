@@ -76,7 +76,7 @@ STREAM = Section(
         "source": Field(
             {
                 "description": "Where its rows come from.",
-                "oneOf": [reference("folder"), reference("delta"), reference("kafka"), reference("rate")],
+                "oneOf": [reference(kind) for kind in ("folder", "delta", "iceberg", "kafka", "rate")],
             },
             write=_source,
             reader=elsewhere,
@@ -242,7 +242,23 @@ KAFKA = Section(
     },
     ("kafka", "servers"),
 )
-SOURCES: Mapping[type, Section] = {KafkaSource: KAFKA, DeltaSource: DELTA, FolderSource: FOLDER}
+ICEBERG = Section(
+    "A table of Iceberg: its rows, then rows that are added.",
+    {
+        "iceberg": Field(text("The table: `namespace.table`.", examples=["live.fares"]), "table"),
+        "catalog": Field(CATALOG, write=lambda catalog: catalog or None),
+        "schema": Field(_ddl("The columns to read."), read=checked(parse_schema)),
+        "max_files_per_micro_batch": _limit("The most new files per micro-batch. By default 1000."),
+        "skip_changes": flag("Whether snapshots that change or delete rows are passed over. By default the run ends."),
+    },
+    ("iceberg", "schema"),
+)
+SOURCES: Mapping[type, Section] = {
+    KafkaSource: KAFKA,
+    DeltaSource: DELTA,
+    IcebergSource: ICEBERG,
+    FolderSource: FOLDER,
+}
 """The sections of sources, by what they describe; that of the rate source is of another shape."""
 RATE = mapping(
     "Spark's generator of rows with `timestamp` and `value`, which counts from 0.",

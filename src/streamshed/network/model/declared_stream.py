@@ -7,7 +7,7 @@ from streamshed.network.model.rows import Rows
 from streamshed.network.model.stream import Stream, default_clock
 from streamshed.network.source.identity import row_identity
 from streamshed.network.source.registered_schema import with_registered_schema
-from streamshed.network.source.sources import as_source
+from streamshed.network.source.sources import as_source, source_columns
 from streamshed.network.terms.parsing import Parse
 from streamshed.network.terms.problems import Problems
 from streamshed.network.words.duration import parse_duration
@@ -68,7 +68,7 @@ def stream(  # noqa: PLR0913 - one argument per property of a stream
     ahead = None if max_ahead is None else problems.attempt(lambda: parse_duration(max_ahead))
     problems.add_all(_argument_problems(time, number, parse))
     known_source = problems.require(lambda: as_source(source))
-    columns = known_source.columns
+    columns = source_columns(known_source)
     chosen = problems.require(lambda: row_identity(identity, known_source, columns))
     problems.raise_if_any()
     declared = Stream(

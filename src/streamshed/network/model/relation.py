@@ -152,8 +152,10 @@ def relation_format(path: str, name: str | None) -> FileFormat:
 
 def _check_whole(name: str, source: TableSource) -> None:
     """See that nothing is said of a table that is for streams alone: a relation is all that the table has now."""
-    if isinstance(source, DeltaSource) and (source.options or source.max_files_per_micro_batch is not None):
-        says = "options and max_files_per_micro_batch are for streams: a relation is all that the table has now"
+    of_streams = source.options if isinstance(source, DeltaSource) else source.skip_changes
+    if of_streams or source.max_files_per_micro_batch is not None:
+        names = "options" if isinstance(source, DeltaSource) else "skip_changes"
+        says = f"{names} and max_files_per_micro_batch are for streams: a relation is all that the table has now"
         raise InvalidNetworkError(Problem(f"{source.label}: {says}", subject=f'relation "{name}"'))
 
 

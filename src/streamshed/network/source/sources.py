@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from streamshed.errors import InvalidNetworkError, Problem, unknown_name
 from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.iceberg_source import IcebergSource
 from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
 from streamshed.network.words.given import given_options, is_a, is_of_connect, is_whole_number
@@ -133,7 +134,7 @@ class DataFrameSource:
     def __post_init__(self) -> None:
         if not hasattr(self.handle, "dtypes"):
             raise InvalidNetworkError(
-                "a source is a DataFrame, folder(...), delta(...), kafka(...) or rate(...), got"
+                "a source is a DataFrame, folder(...), delta(...), iceberg(...), kafka(...) or rate(...), got"
                 f" {type(self.handle).__name__}: {self.handle!r}"
             )
         if is_of_connect(self.handle):
@@ -154,7 +155,7 @@ class DataFrameSource:
         return tuple(_column(name, kind) for name, kind in self.handle.dtypes)
 
 
-OutsideSource: TypeAlias = FolderSource | DeltaSource | KafkaSource | RateSource | DataFrameSource
+OutsideSource: TypeAlias = FolderSource | DeltaSource | IcebergSource | KafkaSource | RateSource | DataFrameSource
 """Where rows come from that nobody here has made."""
 
 
@@ -221,6 +222,19 @@ def as_source(source: object) -> OutsideSource:
     ):
         raise InvalidNetworkError(*problems)
     return outside_source
+
+
+def source_columns(source: OutsideSource) -> tuple[Column, ...]:
+    """Return the columns of a source.
+
+    Raises:
+        InvalidNetworkError: Only its catalog tells them.
+        SourceUnavailableError: No schema, and nothing on this machine to read it from.
+    """
+    if isinstance(source, IcebergSource) and source.columns is None:
+        says = "only its catalog tells its columns: say those of a stream by schema"
+        raise InvalidNetworkError(Problem(f"{source.label}: {says}", "schema"))
+    return source.columns or ()
 
 
 def _column(name: str, kind: object) -> Column:

@@ -16,8 +16,12 @@ from streamshed.network.words.columns import format_schema
 from streamshed.network.words.keywords import our_word
 
 _TOPIC_KEYS = ("kafka", "servers", "pattern", "start", "headers", "prefix", "max_rows_per_micro_batch")
-_PLACES = ("folder", "delta", *_TOPIC_KEYS)
-_SOURCE_KEYS = ("folder", "delta", "format", "options", "max_files_per_micro_batch", *_TOPIC_KEYS)
+_PLACES = ("folder", "delta", "iceberg", *_TOPIC_KEYS)
+_SOURCE_KEYS = (
+    *("folder", "delta", "iceberg", "catalog", "skip_changes"),
+    *("format", "options", "max_files_per_micro_batch"),
+    *_TOPIC_KEYS,
+)
 _RATE_KEYS = ("rows_per_second",)
 _STREAM_KEYS = ("identity", "idle_after", "clock", "max_ahead")
 _TABLE_PLACES = ("path", "delta", "iceberg")
@@ -66,11 +70,11 @@ def read_stream(parts: DocumentParts, name: str, cursor: SqlCursor) -> Declared:
     _read_with(parts, keys, body, cursor, (*_SOURCE_KEYS, *_RATE_KEYS, *_STREAM_KEYS))
     cursor.expect_end()
     source = body.setdefault("source", {})
-    if not isinstance(source, dict) or not source.keys() & {"folder", "delta", "kafka", "rate"}:
+    if not isinstance(source, dict) or not source.keys() & {"folder", "delta", "iceberg", "kafka", "rate"}:
         raise SqlRefusal(
             (),
-            "where its rows come from is missing: WITH (folder = '...'), (delta = '...'), (kafka = '...', servers ="
-            " '...'), or rows_per_second",
+            "where its rows come from is missing: WITH (folder = '...'), (delta = '...'), (iceberg = '...'), (kafka ="
+            " '...', servers = '...'), or rows_per_second",
         )
     given = columns_given_by(source)
     if given is not None and columns:

@@ -10,7 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streamshed.spark.checkpoint.partition_offsets import PartitionOffsets, partition_offsets, rows_by_partition
+from streamshed.spark.checkpoint.partition_offsets import (
+    PLACE,
+    PartitionOffsets,
+    partition_offsets,
+    rows_by_partition,
+)
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 
@@ -184,7 +189,7 @@ def offset_ranges(
     """Return from where, and up to where, each source that counts its offsets by partition is read in a micro-batch.
 
     Such an offset is {topic: {partition: next offset}}; sources of other kinds, and those of which the offset before is
-    not there, are left out.
+    not there, are left out. Sources of ours begin where nothing is read.
 
     Args:
         checkpoint: Spark's.
@@ -196,6 +201,8 @@ def offset_ranges(
     for source, offset in _offsets(checkpoint, micro_batch_id, places).items():
         after = partition_offsets(offset)
         before = partition_offsets(since.get(source)) if micro_batch_id else first_offsets(checkpoint, source)
+        if before is None and not micro_batch_id and PLACE in (offset or {}):
+            before = {}
         if before is not None and after is not None:
             ranges[source] = before, after
     return ranges

@@ -10,6 +10,9 @@ from typing import Any
 
 PartitionOffsets = dict[str, dict[str, int]]
 
+PLACE = ":place"
+"""Beside the partitions of an offset: what else a source of ours has to know; no name of a topic."""
+
 
 def partition_offsets(offset: Any) -> PartitionOffsets | None:
     """Return an offset of Spark's, from its JSON, if it is one by partition; else None.
@@ -21,12 +24,17 @@ def partition_offsets(offset: Any) -> PartitionOffsets | None:
         ({'packets': {'0': 5}}, {})
         >>> partition_offsets({"logOffset": 3}), partition_offsets(None)
         (None, None)
+        >>> partition_offsets({"live.fares": {"0": 500}, ":place": {"snapshot": "7", "files": 2}})
+        {'live.fares': {'0': 500}}
     """
-    is_by_partition = isinstance(offset, dict) and all(
+    if not isinstance(offset, dict):
+        return None
+    by_topic = {topic: partitions for topic, partitions in offset.items() if topic != PLACE}
+    is_by_partition = all(
         isinstance(partitions, dict) and all(isinstance(value, int) for value in partitions.values())
-        for partitions in offset.values()
+        for partitions in by_topic.values()
     )
-    return offset if is_by_partition else None
+    return by_topic if is_by_partition else None
 
 
 def rows_by_partition(since: PartitionOffsets, until: PartitionOffsets) -> Iterator[int]:

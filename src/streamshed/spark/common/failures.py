@@ -55,6 +55,11 @@ _EXPLAINED: tuple[tuple[str, type[StreamshedError], str], ...] = (
         ),
     ),
     (
+        r"streamshed\.errors\.SourceUnavailableError: iceberg",
+        SourceUnavailableError,
+        "a table of Iceberg that is read as a stream cannot be read on",
+    ),
+    (
         r"the manifest does not name a sharing class",
         IncompatibleCheckpointError,
         (

@@ -1,6 +1,6 @@
 """Stored relations as static DataFrames; what has changed is read again at every micro-batch.
 
-Rests on Spark's internals: tests/spark/tables/test_delta_source.py.
+Rests on Spark's internals: tests/spark/tables/test_tables_as_streams.py.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.iceberg_source import IcebergSource
 from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.network.source.sources import DataFrameSource, FolderSource
 from streamshed.spark.checkpoint.checkpoint_reader import idle_sources, limited_sources, looked_by_seconds
@@ -22,7 +23,8 @@ class Beginning:
     Attributes:
         after_seconds: Spark has looked for what it reads after that, seconds since the epoch.
         idle: The streams of which it reads nothing.
-        may_leave: The streams over a broker, or DataFrames, of which it may leave something for later.
+        may_leave: The streams over a broker, a table of Iceberg, or DataFrames, of which it may leave something for
+            later.
         rows: Of streams that tell, how many rows it reads.
     """
 
@@ -76,7 +78,7 @@ class CatchingUp:
 
 def _takes_all(stream: Stream) -> bool:
     """Unless it is told otherwise, Spark takes all files of a folder; of a table it takes a thousand."""
-    if isinstance(stream.source, DeltaSource):
+    if isinstance(stream.source, DeltaSource | IcebergSource):
         return False
     return not isinstance(stream.source, FolderSource) or stream.source.max_files_per_micro_batch is None
 
@@ -96,7 +98,9 @@ def beginning_of(
     idle = idle_sources(checkpoint, micro_batch_id, places)
     limited = limited_sources(checkpoint, micro_batch_id, places)
     of_streams = {stream.name: frozenset(places.sources_of(stream.name)) for stream in streams}
-    over_frames = {stream.name for stream in streams if isinstance(stream.source, DataFrameSource | KafkaSource)}
+    over_frames = {
+        stream.name for stream in streams if isinstance(stream.source, DataFrameSource | IcebergSource | KafkaSource)
+    }
     return Beginning(
         looked_by_seconds(checkpoint, micro_batch_id - 1),
         idle={name for name, sources in of_streams.items() if sources <= idle},

@@ -19,14 +19,22 @@ from streamshed.network.model.network import TimeDomain
 from streamshed.network.model.source_folder import require_folder
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.delta_source import DeltaSource
+from streamshed.network.source.iceberg_source import IcebergSource
 from streamshed.network.source.identity import IdentityKind
 from streamshed.network.source.kafka_source import KafkaSource
-from streamshed.network.source.sources import DataFrameSource, FileFormat, FolderSource, RateSource
+from streamshed.network.source.sources import (
+    DataFrameSource,
+    FileFormat,
+    FolderSource,
+    RateSource,
+    source_columns,
+)
 from streamshed.network.words.columns import format_schema
 from streamshed.spark.common.connector import AVRO, KAFKA
 from streamshed.spark.common.internal_names import BYTES, CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
 from streamshed.spark.relations.table_rows import table_rows
 from streamshed.spark.source.file_identity import NUMBERED, found_in_files, numbered
+from streamshed.spark.source.iceberg_rows import iceberg_rows
 
 
 def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -44,6 +52,8 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
             return _loaded(reader, source, stream)
         case DeltaSource() as source:
             return table_rows(spark.readStream, source)
+        case IcebergSource() as source:
+            return iceberg_rows(spark.readStream, source)
         case KafkaSource() as source:
             return _topic_rows(spark, source)
         case RateSource() as source:
@@ -139,6 +149,8 @@ def folder_frame(spark: SparkSession, stream: Stream) -> DataFrame:
     source = stream.source
     if isinstance(source, DeltaSource):
         return table_rows(spark.read, source)
+    if isinstance(source, IcebergSource):
+        return iceberg_rows(spark.read, source)
     if not isinstance(source, FolderSource):
         raise SourceUnavailableError(
             f'stream "{stream.name}": only folders and tables can be read as a whole; pass a static DataFrame for it'
@@ -151,8 +163,8 @@ def empty_frame(spark: SparkSession, stream: Stream) -> DataFrame:
     match stream.source:
         case FolderSource() as source:
             rows = spark.createDataFrame([], _read_schema(source))
-        case DeltaSource() | KafkaSource() | RateSource() as source:
-            rows = spark.createDataFrame([], format_schema(source.columns))
+        case DeltaSource() | IcebergSource() | KafkaSource() | RateSource() as source:
+            rows = spark.createDataFrame([], format_schema(source_columns(source)))
         case DataFrameSource() as source:
             rows = spark.createDataFrame([], source.handle.schema)
         case JoinSource():

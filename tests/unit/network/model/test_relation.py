@@ -7,7 +7,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError
-from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.relation import relation
 from streamshed.network.source.delta_source import delta
 from streamshed.network.source.iceberg_source import iceberg
@@ -99,11 +98,6 @@ ODD: tuple[Any, ...] = ("live.hosts", None)
 def test_tables_that_cannot_be(make: Callable[[], object], message: str) -> None:
     with pytest.raises((InvalidNetworkError, SourceUnavailableError), match=message):
         make()
-
-
-def test_a_table_of_iceberg_is_no_stream_yet() -> None:
-    with pytest.raises(InvalidNetworkError, match=r"a source is a DataFrame, .*got IcebergSource"):
-        stream("hosts", iceberg("live.hosts"), time="ts")
 
 
 def test_a_text_file_is_one_column_of_text(tmp_path: Path) -> None:

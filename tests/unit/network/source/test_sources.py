@@ -99,7 +99,7 @@ def test_a_type_that_only_spark_knows_is_none() -> None:
 
 
 def test_what_is_no_source_is_refused() -> None:
-    sources = r"a DataFrame, folder\(...\), delta\(...\), kafka\(...\) or rate\(...\)"
+    sources = r"a DataFrame, folder\(...\), delta\(...\), iceberg\(...\), kafka\(...\) or rate\(...\)"
     with pytest.raises(InvalidNetworkError, match=f"a source is {sources}, got str"):
         as_source("data/packets")
 

@@ -35,6 +35,11 @@ STREAM = "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted 
             "http://r: credentials are refused",
         ),
         (
+            'streamshed.errors.SourceUnavailableError: iceberg "live.fares": rows of the table were changed or deleted',
+            SourceUnavailableError,
+            'iceberg "live.fares": rows of the table were changed or deleted',
+        ),
+        (
             "SparkRuntimeException: [USER_RAISED_EXCEPTION] the manifest does not name a sharing class that has slices",
             IncompatibleCheckpointError,
             "put it back",

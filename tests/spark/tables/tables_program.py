@@ -1,4 +1,4 @@
-"""Reads tables of Delta Lake as a stream, as a whole and as a relation, in a process of its own with the connector."""
+"""Reads tables of Delta Lake and Iceberg as streams, as a whole and as relations, in a process with the connector."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.relation import relation
 from streamshed.network.source.delta_source import delta
+from streamshed.network.source.iceberg_source import iceberg
 from streamshed.spark.common.connector import DELTA
 from streamshed.spark.sinks.sinks import ParquetSink, parquet_sink
 from tests.iceberg_lake import IcebergLake
@@ -47,17 +48,34 @@ def rows_of(commit: int) -> pa.Table:
 
 
 def commit(spark: SparkSession, table: Path, number: int) -> None:
-    """Add the rows of a commit to the table."""
+    """Add the rows of a commit to a table of Delta Lake."""
     spark.createDataFrame(rows_of(number)).coalesce(1).write.format("delta").mode("append").save(str(table))
 
 
+def commit_to_lake(lake: IcebergLake, number: int) -> None:
+    """Add the rows of a commit to the table of Iceberg."""
+    with lake.catalog as catalog:
+        catalog.create_namespace_if_not_exists("live")
+        catalog.create_table_if_not_exists("live.rides", rows_of(number).schema).append(rows_of(number))
+
+
 def fares(table: Path, kinds: tuple[str, ...]) -> QueryNetwork:
-    """A query by group with sliding windows, one over its answers, and lookups in what is beside the table."""
+    """A query by group with sliding windows, one over its answers, and lookups; the first also of the other table."""
     rows = stream("fares", delta(table, max_files_per_micro_batch=1), time="ts", identity=["id"])
-    by_zone = rows.window("20 seconds", every="5 seconds").by("zone").agg(n="count(*)", total="sum(fare)")
+    rides = iceberg("live.rides", IcebergLake.name, schema=SCHEMA, max_files_per_micro_batch=1)
+    others = stream("rides", rides, time="ts", identity=["id"])
+    by_zone, others_by_zone = (
+        each.window("20 seconds", every="5 seconds").by("zone").agg(n="count(*)", total="sum(fare)")
+        for each in (rows, others)
+    )
     nested = by_zone.window("20 seconds").agg(most="max(total)")
     lookups = labeled(rows, table.parent, kinds)
-    return network(by_zone.query("by_zone", mode="exact"), nested.query("nested", mode="exact"), *lookups)
+    return network(
+        by_zone.query("by_zone", mode="exact"),
+        nested.query("nested", mode="exact"),
+        others_by_zone.query("rides_by_zone", mode="exact"),
+        *lookups,
+    )
 
 
 class DeadlySink(ParquetSink):
@@ -76,11 +94,13 @@ def main() -> None:
     """Run; the arguments are the jars, a folder, and the part: `whole`, or `dies` and then `goes on`."""
     note_all_starts()
     jars, folder, part = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
-    os.environ.update(IcebergLake(folder).environment)
+    lake = IcebergLake(folder)
+    os.environ.update(lake.environment)
     spark = session_for_tests(options={"spark.jars": jars, **DELTA.settings})
     table = folder / "table"
     for number in {"whole": range(COMMITS), "dies": range(COMMITS - 1), "goes on": [COMMITS - 1]}[part]:
         commit(spark, table, number)
+        commit_to_lake(lake, number)
     if part != "goes on":
         write_labels(spark, folder, 0)
     if part == "whole":

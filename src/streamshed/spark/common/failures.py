@@ -98,7 +98,7 @@ def explained(error: Exception) -> Exception:
     for pattern, kind, sentence in _EXPLAINED:
         if (match := re.search(pattern, text)) is not None:
             said = " ".join(text[text.rfind("\n", 0, match.start()) + 1 :].partition("\tat ")[0].split())
-            said = said.partition(_ADVICE)[0]
+            said = _BEHIND.split(said, maxsplit=1)[0]
             explanation = kind(f"{sentence}. Spark says: {said[:_LONGEST]}")
             explanation.__cause__ = error
             return explanation
@@ -108,8 +108,8 @@ def explained(error: Exception) -> Exception:
 _OF_A_PLAN = re.compile(r"^[ :]*(?:[+:]- |~)[^\n]*$", re.MULTILINE)
 """A line of a plan, which Spark shows beside what went wrong: it has the texts of errors that might be raised."""
 _LONGEST = 300
-_ADVICE = ' If necessary set "spark.sql.ansi.enabled"'
-"""To let values that overflow be null, without a word."""
+_BEHIND = re.compile(r' If necessary set "spark\.sql\.ansi\.enabled"| SQLSTATE: | === Streaming Query ===')
+"""What follows a sentence of Spark's: advice to let values that overflow be null, a code, the query."""
 _JAVA_CLASS = re.compile(r"^(?:Caused by: )?(?:[\w$]+\.)+[\w$]+(?:: |$)")
 
 

@@ -35,9 +35,9 @@ STREAM = "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted 
             "http://r: credentials are refused",
         ),
         (
-            'streamshed.errors.SourceUnavailableError: iceberg "live.fares": rows of the table were changed or deleted',
+            'streamshed.errors.SourceUnavailableError: iceberg "live.fares": rows of it SQLSTATE: 38000\n=== Streaming',
             SourceUnavailableError,
-            'iceberg "live.fares": rows of the table were changed or deleted',
+            'iceberg "live.fares": rows of it',
         ),
         (
             "SparkRuntimeException: [USER_RAISED_EXCEPTION] the manifest does not name a sharing class that has slices",
@@ -71,6 +71,7 @@ def test_what_is_known_is_said_with_the_way_out(said: str, kind: type[Exception]
     error = explained(RuntimeError(f"{STREAM}{said}\n\tat org.apache.spark.Anything(Any.scala:1)"))
     assert isinstance(error, kind)
     assert way_out in str(error)
+    assert "SQLSTATE" not in str(error)
     assert "Any.scala" not in str(error)
 
 

@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
 
 if [ $# = 0 ]; then
-    set -- 4.2.0 4.3.0
+    set -- 4.2.1 4.3.0
 fi
 
 # The lock file without two packages, each a line with a name and lines with hashes.

@@ -68,7 +68,7 @@ def bench_session(
     from streamshed.spark import local_session
     from streamshed.spark.cluster.java_process import start_quietly
 
-    start_quietly(memory=_MEMORY)
+    start_quietly(memory=_MEMORY, options=options or {})
     with contextlib.ExitStack() as stack:
         if cluster is None:
             spark = local_session(f"streamshed bench {name}", memory=_MEMORY, options=options)

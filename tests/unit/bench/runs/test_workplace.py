@@ -1,11 +1,14 @@
 import importlib
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from streamshed.errors import JavaUnavailableError
 from streamshed_bench import BENCHMARKS, MODULES, BenchOptions
+from streamshed_bench.runs.workplace import bench_session
 
 OF_RECORDINGS = {"coverage", "large_values", "counted_rows"}
 WITHOUT_SPARK = {"joins", "planning", "prediction", "simulate"}
@@ -21,3 +24,14 @@ def test_java_is_looked_for_before_anything_is_staged(
     monkeypatch.setattr(module, "packet_trace", lambda _options: pytest.fail("packets were made"), raising=False)
     with pytest.raises(JavaUnavailableError, match="no Java found"):
         BENCHMARKS[name](BenchOptions(quick=True))
+
+
+def test_java_is_started_with_what_a_session_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Classes of jars that a session names later are not found by who asks Java for them."""
+    started: dict[str, Any] = {}
+    session = SimpleNamespace(stop=lambda: None)
+    monkeypatch.setattr("streamshed.spark.cluster.java_process.start_quietly", lambda **asked: started.update(asked))
+    monkeypatch.setattr("streamshed.spark.local_session", lambda *_, **__: session)
+    with bench_session("kafka", options={"spark.jars": "a.jar"}) as spark:
+        assert spark is session
+    assert started["options"] == {"spark.jars": "a.jar"}

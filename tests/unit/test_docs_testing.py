@@ -63,7 +63,7 @@ def test_what_only_a_thorough_run_runs_is_called_so() -> None:
         for path in paths
         if "thorough" not in line and path.endswith(".py") and any(map(is_thorough, modules(path)))
     ] == []
-    assert is_thorough(SPARK / "kill_loop/test_small.py")
+    assert is_thorough(SPARK / "test_spark_submit.py")
     assert not is_thorough(SPARK / "tables/test_tables_as_streams.py")
 
 

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.spark.kill_loop.loop import killed
-from tests.thoroughness import thorough
 
 
-@thorough
 def test_nothing_is_lost_doubled_or_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     seed = secrets.randbelow(2**31)
     with capsys.disabled():

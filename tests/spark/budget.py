@@ -38,8 +38,8 @@ MOST = StreamCount(runs=78, micro_batches=490)
 quick machines some fifty more than on slow ones. Of a run that is drained, two micro-batches look for rows first.
 
 Tables as streams take 3 runs and at most 10 micro-batches of these, for nothing else reads them so: one
-run dies, one drains the four commits, and one ends at rows that were deleted. The kill loop takes 2 to 7 runs: its kill comes
-at another moment each time.
+run dies, one drains the four commits, and one ends at rows that were deleted. The kill loop takes 2 to 7 runs, as its
+kill comes at another moment each time.
 """
 
 

@@ -1,4 +1,4 @@
-"""A catalog of Iceberg, as the configuration of PyIceberg describes it, and what its errors mean."""
+"""A catalog of Iceberg, as the configuration of PyIceberg describes it, its tables, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from streamshed.errors import ServerUnavailableError, StreamshedError, unknown_name
+from streamshed.errors import ServerUnavailableError, SourceUnavailableError, StreamshedError, unknown_name
+from streamshed.network.source.iceberg_source import IcebergSource
 from streamshed.network.words.passwords import without_passwords
 from streamshed.spark.common.extra_module import extra_module, sentence
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
 
 
 @contextmanager
@@ -43,6 +45,30 @@ def iceberg_catalog(
         kind = ServerUnavailableError if _may_pass(error) else refused
         # Without its cause, which may show a password in an address.
         raise kind(f"{label}: {type(error).__name__}: {without_passwords(sentence(error))}") from None
+
+
+@contextmanager
+def iceberg_table(source: IcebergSource, label: str, described: Mapping[str, Any] | None = None) -> Iterator[Table]:
+    """Open a table as it is now.
+
+    Args:
+        source: The table.
+        label: What needs it.
+        described: The configuration of its catalog; None: that of this machine.
+
+    Raises:
+        SourceUnavailableError: There is none, or it cannot be read.
+        ServerUnavailableError: The catalog, or the storage of its tables, does not answer.
+        MissingExtraError: The extra `iceberg` is not installed.
+    """
+    with iceberg_catalog(source.catalog, label, SourceUnavailableError, described) as catalog:
+        from pyiceberg.exceptions import NoSuchTableError
+
+        try:
+            table = catalog.load_table(tuple(source.table.split(".")))
+        except NoSuchTableError as error:
+            raise SourceUnavailableError(f"{label}: its catalog has no such table") from error
+        yield table
 
 
 def catalog_description(name: str, label: str, refused: type[StreamshedError]) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from streamshed.errors import SourceUnavailableError
 from streamshed.network.source.iceberg_source import IcebergSource
 from streamshed.network.words.columns import Column
 from streamshed.network.words.footer import spark_type
-from streamshed.spark.common.iceberg_catalog import catalog_description, iceberg_catalog
+from streamshed.spark.common.iceberg_catalog import catalog_description, iceberg_table
 from streamshed.spark.relations.relation_formats import FileColumns
 from streamshed.spark.relations.relation_table import missing_column
 from streamshed.spark.relations.text_values import typed
@@ -95,17 +95,8 @@ class IcebergReader:
         values = [typed(held.column(each.name), each, where=where, time_zone=self.time_zone) for each in schema]
         return pa.table(values, schema=schema)
 
-    @contextmanager
-    def _table(self) -> Iterator[Table]:
-        from pyiceberg.exceptions import NoSuchTableError
-
-        label = _label(self.name, self.source)
-        with iceberg_catalog(self.source.catalog, label, SourceUnavailableError, self.described) as catalog:
-            try:
-                table = catalog.load_table(tuple(self.source.table.split(".")))
-            except NoSuchTableError as error:
-                raise SourceUnavailableError(f"{label}: its catalog has no such table") from error
-            yield table
+    def _table(self) -> AbstractContextManager[Table]:
+        return iceberg_table(self.source, _label(self.name, self.source), self.described)
 
 
 def _label(name: str, source: IcebergSource) -> str:

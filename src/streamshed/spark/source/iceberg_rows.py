@@ -6,7 +6,7 @@ PyIceberg reads them, behind Spark's interface for sources in Python.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from streamshed.network.source.iceberg_source import IcebergSource
 from streamshed.network.source.sources import source_columns
 from streamshed.network.words.columns import Column, format_schema
 from streamshed.network.words.footer import spark_type
-from streamshed.spark.common.iceberg_catalog import catalog_description, iceberg_catalog
+from streamshed.spark.common.iceberg_catalog import catalog_description, iceberg_table
 from streamshed.spark.common.one_partition import arrow_schema
 from streamshed.spark.source.iceberg_log import TableLog, TablePosition
 
@@ -84,23 +84,9 @@ class TableReading:
         """The columns that are read, as DDL."""
         return format_schema(source_columns(self.source))
 
-    @contextmanager
-    def table(self) -> Iterator[Table]:
-        """Open the table as it is now.
-
-        Raises:
-            SourceUnavailableError: There is none.
-            ServerUnavailableError: Its catalog does not answer.
-        """
-        from pyiceberg.exceptions import NoSuchTableError
-
-        label = self.source.label
-        with iceberg_catalog(self.source.catalog, label, SourceUnavailableError, self.described) as catalog:
-            try:
-                table = catalog.load_table(tuple(self.source.table.split(".")))
-            except NoSuchTableError as error:
-                raise SourceUnavailableError(f"{label}: its catalog has no such table") from error
-            yield table
+    def table(self) -> AbstractContextManager[Table]:
+        """Open the table as it is now; raises as `iceberg_table` does."""
+        return iceberg_table(self.source, self.source.label, self.described)
 
     def check(self, table: Table) -> None:
         """See that a table has the columns that are read.

@@ -29,7 +29,7 @@ def test_java_is_looked_for_before_anything_is_staged(
 def test_java_is_started_with_what_a_session_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Classes of jars that a session names later are not found by who asks Java for them."""
     started: dict[str, Any] = {}
-    session = SimpleNamespace(stop=lambda: None)
+    session: Any = SimpleNamespace(stop=lambda: None)
     monkeypatch.setattr("streamshed.spark.cluster.java_process.start_quietly", lambda **asked: started.update(asked))
     monkeypatch.setattr("streamshed.spark.local_session", lambda *_, **__: session)
     with bench_session("kafka", options={"spark.jars": "a.jar"}) as spark:

@@ -140,7 +140,9 @@ def test_windows_of_which_no_row_was_kept_are_answered(outcome: Outcome, rows: D
             assert (row.value, row.lower, row.upper, row.standard_error) == (None, None, None, None)
         else:
             assert (row.value, row.lower, row.standard_error) == (0.0, 0.0, 0.0)
-            assert row.upper == pytest.approx(math.log(2 / (1 - CONFIDENCE)) / rows.inside(row).rates("rare")[0])
+            # As many rows N that none is kept with (1 − P)^N = (1 − c)/2.
+            none_kept = math.log1p(-rows.inside(row).rates("rare")[0])
+            assert row.upper == pytest.approx(math.log((1 - CONFIDENCE) / 2) / none_kept)
     empty = [row for row in answers if row.exact and row.rows_used == 0]
     assert {(row.aggregate, row.value, row.upper) for row in empty} == {
         ("n", 0.0, 0.0),

@@ -11,26 +11,8 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.source.delta_source import DeltaSource, delta
 from streamshed.network.source.identity import Identity, IdentityKind
-
-DOCUMENT = """
-streamshed: 1
-streams:
-  fares: {{source: {{{source}}}, time: ts}}
-queries: {{all: {{from: fares}}}}
-"""
-SCHEMA = "ts timestamp, zone int"
-
-
-def source_of(source: str, folder: Path = Path("/data")) -> DeltaSource:
-    (query,) = parse_network(DOCUMENT.format(source=source), folder=folder).network.queries
-    assert isinstance(query.stream.source, DeltaSource)
-    return query.stream.source
-
-
-def problems_of(source: str) -> dict[str, str]:
-    with pytest.raises(InvalidDocumentError) as raised:
-        parse_network(DOCUMENT.format(source=source), folder=Path("/data"))
-    return {problem.path: str(problem) for problem in raised.value.problems}
+from streamshed.network.source.sources import source_columns
+from tests.unit.network.document.stream_documents import SCHEMA, problems_of, source_of
 
 
 def test_a_document_says_what_python_says() -> None:
@@ -84,7 +66,7 @@ def test_columns_are_read_from_the_log(tmp_path: Path) -> None:
         schema = json.dumps({"type": "struct", "fields": fields})
         (log / f"{version:020}.json").write_text(json.dumps({"metaData": {"schemaString": schema}}) + "\n")
     (log / f"{2:020}.json").write_text('{"add": {"path": "x"}}\n')
-    columns = source_of("delta: fares", tmp_path).columns
+    columns = source_columns(source_of("delta: fares", tmp_path))
     assert [(column.name, column.type) for column in columns] == [("ts", "timestamp"), ("zone", "int")]
     odd = json.dumps({"type": "struct", "fields": [{"name": "ts", "type": {"elementType": "timestamp"}}]})
     for text in ("{", json.dumps({"metaData": {"schemaString": odd}})):

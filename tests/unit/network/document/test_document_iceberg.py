@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from streamshed.errors import InvalidDocumentError, InvalidNetworkError
+from streamshed.errors import InvalidNetworkError
 from streamshed.network.document.document import Language, network_to_document, parse_network
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.model.relation import relation
 from streamshed.network.source.iceberg_source import IcebergSource, iceberg
 from streamshed.network.source.identity import Identity, IdentityKind
-
-DOCUMENT = """
-streamshed: 1
-streams:
-  fares: {{source: {{{source}}}, time: ts}}
-queries: {{all: {{from: fares}}}}
-"""
-SCHEMA = "ts timestamp, zone int"
-
-
-def source_of(source: str) -> object:
-    (query,) = parse_network(DOCUMENT.format(source=source), folder=Path("/data")).network.queries
-    return query.stream.source
-
-
-def problems_of(source: str) -> dict[str, str]:
-    with pytest.raises(InvalidDocumentError) as raised:
-        parse_network(DOCUMENT.format(source=source), folder=Path("/data"))
-    return {problem.path: str(problem) for problem in raised.value.problems}
+from tests.unit.network.document.stream_documents import SCHEMA, problems_of, source_of
 
 
 def test_a_document_says_what_python_says() -> None:

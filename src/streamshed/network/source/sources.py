@@ -11,7 +11,7 @@ from streamshed.network.source.delta_source import DeltaSource
 from streamshed.network.source.iceberg_source import IcebergSource
 from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.network.words.columns import Column, duplicate_names, format_schema, parse_schema
-from streamshed.network.words.given import given_options, is_a, is_of_connect, is_whole_number
+from streamshed.network.words.given import given_options, is_a, is_of_connect, is_text, is_whole_number
 from streamshed.network.words.keywords import with_advice
 from streamshed.network.words.local_path import local_path
 from streamshed.network.words.reader_options import reader_option_problems
@@ -205,7 +205,7 @@ def file_format(name: str) -> FileFormat:
     Raises:
         InvalidNetworkError: There is no such format.
     """
-    if (kind := next((each for each in FileFormat if each == name), None)) is None:
+    if (kind := next((each for each in FileFormat if is_text(name) and each == name), None)) is None:
         raise InvalidNetworkError(unknown_name("file format", name, FileFormat))
     return kind
 

@@ -83,7 +83,7 @@ def _avro_problems(parse: Parse) -> Iterator[Problem]:
         says = f'values of Avro in "{parse.column}" need a schema, or a registry that has it'
         yield Problem(says, "schema")
     for key, value in (("subject", parse.subject), ("options", parse.options)):
-        if value:
+        if value is not None and (not is_a(value, str, tuple) or len(value) > 0):
             yield Problem(f"{key} is of a registry, and there is none: say which by `registry`", key)
 
 

@@ -201,7 +201,7 @@ def offset_ranges(
     for source, offset in _offsets(checkpoint, micro_batch_id, places).items():
         after = partition_offsets(offset)
         before = partition_offsets(since.get(source)) if micro_batch_id else first_offsets(checkpoint, source)
-        if before is None and not micro_batch_id and PLACE in (offset or {}):
+        if before is None and after is not None and not micro_batch_id and PLACE in offset:
             before = {}
         if before is not None and after is not None:
             ranges[source] = before, after

@@ -2,6 +2,7 @@ import pickle
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -96,6 +97,11 @@ def test_data_frames_are_compared_by_identity() -> None:
 
 def test_a_type_that_only_spark_knows_is_none() -> None:
     assert as_source(FakeFrame([("a", "geometry(4326)")])).columns == (Column("a", None),)
+
+
+def test_an_array_is_no_name_of_a_format() -> None:
+    with pytest.raises(InvalidNetworkError, match="unknown file format"):
+        folder("in", np.array([1, 2]), schema="ts timestamp")  # type: ignore[arg-type]
 
 
 def test_what_is_no_source_is_refused() -> None:

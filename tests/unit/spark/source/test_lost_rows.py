@@ -176,3 +176,12 @@ def test_as_many_are_lost_as_were_written_and_never_read(
         lost.finished(number, {"packets": rows})
         read_rows += rows
     assert lost.rows == read_until - read_rows
+
+
+def test_offsets_of_other_sources_count_no_rows(tmp_path: Path) -> None:
+    """Some are numbers alone; sources of ours begin at no rows."""
+    (tmp_path / "offsets").mkdir()
+    of_ours = json.dumps({"live.fares": {"0": 50}, ":place": {"snapshot": "7", "files": None, "whole": False}})
+    (tmp_path / "offsets" / "0").write_text(f'v1\n{{}}\n1\n{{"offset":1}}\n{of_ours}')
+    places = SourcePlaces(streams=(("numbers",), ("other",), ("fares",)), lines=(0, 1, 2))
+    assert rows_by_offsets(Storage.at(str(tmp_path)), 0, places) == {2: 50}

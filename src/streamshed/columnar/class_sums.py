@@ -28,11 +28,12 @@ CLASS_SUMS = pa.schema(
         ("mask", pa.int64()),
         ("key_long", pa.int64()),
         ("key_text", pa.string()),
+        ("cohort", pa.int64()),
         ("rows", pa.int64()),
         *NO_SUMS.items(),
     ]
 )
-"""One row per slice, class, mask and key: `instant` lies in the slice, microseconds."""
+"""One row per slice, class, mask, key and cohort: `instant` lies in the slice, microseconds."""
 
 
 Masks = NDArray[Any]
@@ -86,6 +87,7 @@ def class_sums(
     word: Ints | None,
     *,
     is_sampled: bool,
+    cohorts: Ints | None = None,
 ) -> pa.Table:
     """Return what rows add to the slices of a class, with the columns of `CLASS_SUMS`.
 
@@ -96,6 +98,7 @@ def class_sums(
         slices: Theirs.
         word: Per row, the bits that its samplers let pass; None: all.
         is_sampled: Whether anything is shed.
+        cohorts: Per row, a number of its cohort, at least 0; None: cohorts are not told apart.
 
     Raises:
         Unsure: Spark has to tell the key or the value of a row.
@@ -106,7 +109,7 @@ def class_sums(
         return CLASS_SUMS.empty_table()
     numbers, starts = slices.numbered(column_class.edges)
     keys = [_key(column_class, expression, line, masks) for expression in expressions.keys]
-    parts = [numbers, masks.astype(np.int64), *[key_codes(key) for key in keys]]
+    parts = [numbers, masks.astype(np.int64), *map(key_codes, keys), *([] if cohorts is None else [cohorts])]
     groups, places = grouped(parts if wanted is None else [part[wanted] for part in parts])
     if wanted is not None:
         places = wanted[places]
@@ -116,6 +119,7 @@ def class_sums(
         "class_id": pa.array(np.full(len(places), column_class.class_id, np.int64)),
         "mask": pa.array(masks[places].astype(np.int64)),
         **written_keys([plain(key.take(pa.array(places))) for key in keys], len(places)),
+        "cohort": pa.nulls(len(places), pa.int64()) if cohorts is None else pa.array(cohorts[places]),
         "rows": pa.array(counted.row_counts),
         **_values(column_class, expressions.value, line, masks, counted, is_sampled=is_sampled),
     }

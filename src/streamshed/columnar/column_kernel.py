@@ -81,6 +81,7 @@ class ColumnKernel:
         passes: pa.Array | None,
         *,
         is_sampled: bool,
+        cohorts: Ints | None = None,
     ) -> pa.Table:
         """Return what rows add to slices, with the columns of `CLASS_SUMS`.
 
@@ -90,6 +91,7 @@ class ColumnKernel:
             lookups: The relations, by the lookup (`Match.matched`).
             passes: Per row, what its samplers let pass, see `Gates.passes`; null: everything.
             is_sampled: Whether anything is shed.
+            cohorts: Per row, a number of its cohort, at least 0; None: cohorts are not told apart.
 
         Raises:
             Unsure: Spark has to tell what becomes of some row.
@@ -103,7 +105,9 @@ class ColumnKernel:
             [
                 CLASS_SUMS.empty_table(),
                 *(
-                    class_sums(class_, expressions, line, slices, of_class.get(index), is_sampled=is_sampled)
+                    class_sums(
+                        class_, expressions, line, slices, of_class.get(index), is_sampled=is_sampled, cohorts=cohorts
+                    )
                     for index, (class_, expressions) in enumerate(self._classes)
                 ),
             ]

@@ -18,12 +18,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from streamshed.columnar.row_file import RowGroup, RowPart, part_of_rows, rows_within
+from streamshed.columnar.row_file import FileBlock, RowPart, part_of_rows, rows_within
+from streamshed.columnar.scattered_rows import scattered_rows
 from streamshed.errors import SourceMismatchError
 from streamshed.joins.model.arrays import Ints
 
 MOST_ROWS = 1 << 17
 """So many rows are read at once."""
+BLOCK_ROWS = 1 << 13
+"""So many rows of a row group are a block: those of about a page of a column of texts."""
 _LENGTH_BYTES = 4
 """Of each text that a file has as such."""
 _YEAR_1900 = pa.scalar(-2_208_988_800_000_000, pa.timestamp("us"))
@@ -104,12 +107,26 @@ class FileRows:
             columns[name] = file.schema_arrow.names[there[0]]
         return cls(path, file, columns, types)
 
-    def row_groups(self, start: int, stop: int) -> Sequence[RowGroup]:
-        """Return the row groups in which some rows lie; see `runs`."""
-        groups = (
-            RowGroup(first, max(first, start), min(behind, stop)) for first, behind in itertools.pairwise(self._firsts)
-        )
-        return [group for group in groups if group.start < group.stop]
+    def blocks(self, start: int, stop: int) -> Sequence[FileBlock]:
+        """Return the blocks in which some rows lie, see `block_rows`."""
+        blocks = enumerate(itertools.pairwise(accumulate(block_rows(np.diff(self._firsts).tolist()), initial=0)))
+        return [
+            FileBlock(number, max(first, start), min(behind, stop))
+            for number, (first, behind) in blocks
+            if max(first, start) < min(behind, stop)
+        ]
+
+    def only(self, blocks: Sequence[FileBlock]) -> Self | ScatteredRows:
+        """Return what reads rows of these blocks alone.
+
+        Of row groups that have others, too, those are not unpacked, if all types are read alike that way.
+        """
+        whole = set(itertools.pairwise(self._firsts))
+        if all((block.start, block.stop) in whole for block in blocks):
+            return self
+        kinds = {name: self._file.schema_arrow.field(name).type for name in self._columns.values()}
+        rows = scattered_rows(self._path, kinds, [range(block.start, block.stop) for block in blocks])
+        return self if rows is None else ScatteredRows(self, rows, blocks)
 
     def runs(self, start: int, stop: int) -> Iterator[RowRun]:
         """Yield the runs in which some rows lie; where row groups are small, several are in one run.
@@ -157,11 +174,20 @@ class FileRows:
             start, stop = max(first, run.start), min(first + read.num_rows, run.stop)
             if start < stop:
                 there_too = read.slice(start - first, stop - start)
-                columns = {name: self._column(name, there_too) for name in names}
+                columns = {name: self.column(name, there_too) for name in names}
                 yield part_of_rows(RowPart(start - run.start, stop - run.start, columns), rows)
             first += read.num_rows
 
-    def _column(self, name: str, rows: pa.RecordBatch) -> pa.Array:
+    def column(self, name: str, rows: pa.RecordBatch) -> pa.Array:
+        """Return a column in its declared type.
+
+        Args:
+            name: As the stream spells it.
+            rows: Of the file, as Arrow or another reads them.
+
+        Raises:
+            SourceMismatchError: A time is one of a calendar that was in use before 1900, or no time of Spark's.
+        """
         declared = self._types[name]
         if name not in self._columns:
             return pa.nulls(rows.num_rows, declared)
@@ -179,6 +205,57 @@ class FileRows:
             return _cast(column, declared)
         except pa.ArrowInvalid as error:
             raise SourceMismatchError(f'"{self._path}": its column "{name}" cannot be read: {error}') from error
+
+
+class ScatteredRows:
+    """Rows of some blocks of a Parquet file, all read already; made by `FileRows.only`.
+
+    Args:
+        file: The file.
+        rows: Of the blocks, in order, with the columns that the file has.
+        blocks: Which.
+    """
+
+    def __init__(self, file: FileRows, rows: pa.RecordBatch, blocks: Sequence[FileBlock]) -> None:
+        self._file, self._rows = file, rows
+        places = accumulate((block.stop - block.start for block in blocks), initial=0)
+        self._places = {block.start: place for block, place in zip(blocks, places, strict=False)}
+
+    def blocks(self, start: int, stop: int) -> Sequence[FileBlock]:
+        """See `FileRows.blocks`."""
+        return self._file.blocks(start, stop)
+
+    def only(self, _blocks: Sequence[FileBlock]) -> Self:
+        """Return itself."""
+        return self
+
+    def runs(self, start: int, stop: int) -> Iterator[RowRun]:
+        """Yield the rows of one of the blocks.
+
+        Args:
+            start: The number of its first row.
+            stop: The number behind its last row.
+        """
+        yield RowRun(range(0), start, start, stop)
+
+    def parts(self, run: RowRun, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
+        """Yield the rows of a block, in one part; see `FileRows.parts`."""
+        count = run.stop - run.start
+        of_run = self._rows.slice(self._places[run.start], count)
+        yield part_of_rows(RowPart(0, count, {name: self._file.column(name, of_run) for name in names}), rows)
+
+
+def block_rows(row_groups: Sequence[int]) -> tuple[int, ...]:
+    """Return how many rows the blocks of a file have, in order: `BLOCK_ROWS`, or what is left of a row group.
+
+    Args:
+        row_groups: How many rows its row groups have.
+
+    Example:
+        >>> block_rows([20_000, 60])
+        (8192, 8192, 3616, 60)
+    """
+    return tuple(min(BLOCK_ROWS, rows - start) for rows in row_groups for start in range(0, rows, BLOCK_ROWS))
 
 
 def _encoded(metadata: pq.FileMetaData, names: Iterable[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -41,16 +41,16 @@ class RowPart:
 
 
 @dataclass(frozen=True)
-class RowGroup:
+class FileBlock:
     """Rows that are near each other in a file, which are read together or not at all.
 
     Attributes:
-        first: The number of its first row: it tells the row group from others of the file.
-        start: From which number on it is asked for.
-        stop: Before which number.
+        number: Its place among the blocks of the file, from 0.
+        start: The number of the first of its rows that are asked for.
+        stop: The number behind the last of these.
     """
 
-    first: int
+    number: int
     start: int
     stop: int
 
@@ -58,8 +58,11 @@ class RowGroup:
 class RowFile(Protocol[AnySpan]):
     """Reads rows of a file."""
 
-    def row_groups(self, start: int, stop: int) -> Sequence[RowGroup]:
-        """Return the row groups in which the rows lie whose numbers are from `start` on and before `stop`."""
+    def blocks(self, start: int, stop: int) -> Sequence[FileBlock]:
+        """Return the blocks in which the rows lie whose numbers are from `start` on and before `stop`."""
+
+    def only(self, blocks: Sequence[FileBlock]) -> RowFile[Any]:
+        """Return what reads rows of these blocks alone, with as little of the others as it can."""
 
     def runs(self, start: int, stop: int) -> Iterator[AnySpan]:
         """Yield the runs in which the rows lie whose numbers are from `start` on and before `stop`."""

@@ -64,16 +64,29 @@ def as_uniform(hashes: Ints) -> Floats:
     return (hashes.view(np.uint64) >> np.uint64(11)).astype(np.float64) * UNIT
 
 
-def row_group_draws(salt: str, path: str, firsts: Sequence[int]) -> Floats:
-    """Return what row groups of a file draw, numbers in [0, 1) by which it is decided which of them are read.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""2⁶⁴ ÷ the golden ratio."""
+
+
+def block_draws(salt: str, path: str, numbers: Sequence[int]) -> Floats:
+    """Return what blocks of a file draw, numbers in [0, 1) by which it is decided which of them are read.
+
+    Block i draws u + i/φ, less whole numbers, with u drawn by the file and φ the golden ratio. So those that draw less
+    than any limit are spread evenly over the file (Weyl's sequence; three distances between neighbors at most), and
+    rows that are near each other in time are missing everywhere a little.
 
     Args:
         salt: Of the stream.
         path: Of the file, on this machine.
-        firsts: The number of each one's first row.
+        numbers: Of the blocks in the file, counted from 0.
+
+    Example:
+        >>> read = np.flatnonzero(block_draws("packets", "/in/1.parquet", range(100)) < 0.1)
+        >>> len(read), sorted(set(np.diff(read).tolist()))
+        (11, [5, 8, 13])
     """
-    places = pa.array(firsts, pa.int64())
-    return as_uniform(hash_of_row([pa.scalar(f"{salt} row group"), pa.scalar(path), places], len(places)))
+    of_file = hash_of_row([pa.scalar(f"{salt} block"), pa.scalar(path)], 1).view(np.uint64)
+    return as_uniform((of_file + np.asarray(numbers, np.uint64) * _GOLDEN).view(np.int64))
 
 
 def _are_few(values: pa.Array) -> bool:

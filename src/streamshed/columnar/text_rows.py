@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from streamshed.columnar.row_file import RowGroup, RowPart
+from streamshed.columnar.row_file import FileBlock, RowPart
 from streamshed.errors import SourceMismatchError
 from streamshed.joins.model.arrays import Ints
 
@@ -23,8 +23,8 @@ CHUNK_BYTES = 1 << 24
 """So much of a file is looked at at once, at most."""
 BEYOND_BYTES = 1 << 14
 """So much behind a stretch is looked at with it: there its last line ends, as a rule."""
-ROW_GROUP_BYTES = 1 << 16
-"""So much of a file is a row group: the lines that begin in it."""
+BLOCK_BYTES = 1 << 16
+"""So much of a file is a block: the lines that begin in it."""
 MOST_BYTES = 1 << 30
 """A line has no more."""
 _NEWLINE, _RETURN = ord("\n"), ord("\r")
@@ -99,13 +99,17 @@ class TextRows:
         [column] = types
         return cls(path, column)
 
-    def row_groups(self, start: int, stop: int) -> Sequence[RowGroup]:
-        """Return the row groups of a stretch; a file that is packed is one."""
+    def blocks(self, start: int, stop: int) -> Sequence[FileBlock]:
+        """Return the blocks of a stretch; a file that is packed is one."""
         if self._unpacked is not None:
-            return [RowGroup(0, 0, stop)] if start == 0 else []
+            return [FileBlock(0, 0, stop)] if start == 0 else []
         end = min(stop, Path(self._path).stat().st_size)
-        firsts = range(start - start % ROW_GROUP_BYTES, end, ROW_GROUP_BYTES)
-        return [RowGroup(first, max(first, start), min(first + ROW_GROUP_BYTES, stop)) for first in firsts]
+        firsts = range(start - start % BLOCK_BYTES, end, BLOCK_BYTES)
+        return [FileBlock(first // BLOCK_BYTES, max(first, start), min(first + BLOCK_BYTES, stop)) for first in firsts]
+
+    def only(self, _blocks: Sequence[FileBlock]) -> Self:
+        """Return itself: of a stretch nothing else is read."""
+        return self
 
     def runs(self, start: int, stop: int) -> Iterator[LineRun]:
         """Yield the lines that begin in a stretch of the file.
@@ -221,18 +225,18 @@ PACKED = (*_UNPACKED, ".lz4", ".snappy", ".zst")
 """Ends of names that tell Hadoop that a file is packed."""
 
 
-def row_group_sizes(path: str, size: int) -> tuple[int, ...]:
-    """Return how many bytes each row group of a text file has, in order.
+def block_sizes(path: str, size: int) -> tuple[int, ...]:
+    """Return how many bytes each block of a text file has, in order.
 
     Args:
         path: Of the file.
         size: How many bytes it has.
 
     Example:
-        >>> row_group_sizes("a.json", 2 * ROW_GROUP_BYTES + 5), row_group_sizes("a.json.gz", 10**9)
+        >>> block_sizes("a.json", 2 * BLOCK_BYTES + 5), block_sizes("a.json.gz", 10**9)
         ((65536, 65536, 5), (1000000000,))
     """
     if path.endswith(PACKED):
         return (size,)
-    whole, rest = divmod(size, ROW_GROUP_BYTES)
-    return (*[ROW_GROUP_BYTES] * whole, *[rest] * (rest > 0))
+    whole, rest = divmod(size, BLOCK_BYTES)
+    return (*[BLOCK_BYTES] * whole, *[rest] * (rest > 0))

@@ -28,7 +28,7 @@ class Upcoming:
         work_per_row: By joined stream, how many units of work a row is; a row of others is one.
         held_up_seconds: For how long it is going to be kept from its work, as by workers that start.
         needs: What is needed of queries that feed other networks.
-        row_groups: In how many row groups its rows are, by stream whose row groups may be left unread.
+        blocks: In how many blocks its rows are, by stream whose blocks may be left unread.
 
     Raises:
         ValueError: A count is negative, or the speedup is not positive.
@@ -44,7 +44,7 @@ class Upcoming:
     work_per_row: Mapping[str, float] = field(default_factory=dict)
     held_up_seconds: float = 0.0
     needs: KnownNeeds = NOTHING_KNOWN
-    row_groups: Mapping[str, int] = field(default_factory=dict)
+    blocks: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_speedup(self.speedup, f"micro-batch {self.micro_batch_id}")
@@ -78,7 +78,7 @@ class Decision:
             shut down.
         row_shares: Per stream, which share of its rows anybody needs; of those that are missing, as sampled.
         fresh_shares: Per stream of which rows are skipped as too old, about which share of them is not.
-        read_shares: Per stream of which row groups are left unread, which share of its rows is to be read.
+        read_shares: Per stream of which blocks are left unread, which share of its rows is to be read.
         plan: What would apply if advisory mode were off.
         reason: Short and stable: that of the plan, `entering` where the load has risen, but perhaps not for
             good, `rising` where its shares of work may only be reached in steps, or `leaving` where the load

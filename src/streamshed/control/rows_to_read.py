@@ -8,6 +8,9 @@ from streamshed.control.state import ControlState
 FIRST_ROWS = 10_000
 """So many rows the first micro-batch of a run takes at most: whatever they cost, that ends soon."""
 
+FIRST_BYTES = 1 << 22
+"""So many bytes of a folder's files it takes at most, and one file at least."""
+
 LARGEST_STEP = 4.0
 """A micro-batch takes at most so many times as many rows as the largest before it: costs may differ from what fewer
 rows told of them."""

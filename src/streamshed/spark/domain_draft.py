@@ -54,7 +54,7 @@ class DomainDraft:
             SourceUnavailableError: A folder that is not there, or a relation that cannot be read.
         """
         refuse_what_joins_cannot(domain, protected_streams(network.foundation))
-        sources = {stream.name: streaming_frame(spark, stream) for stream in domain.sources}
+        sources = {stream.name: streaming_frame(spark, stream, in_pieces=True) for stream in domain.sources}
         files = files_read_by_tasks(spark.readStream, domain, sources)
         rows = replace(with_joined(spark, domain, sources, network), files=files)
         compiled = compile_network(network, domain, rows, spark)
@@ -84,7 +84,7 @@ class DomainDraft:
     def wished_families(self) -> tuple[str, ...]:
         """The families of state that a new checkpoint has beyond those that are needed: it sheds better with them."""
         protected = protected_streams(self.of_domain)
-        skips = any(one.skips_row_groups and one.work.stream.name not in protected for one in self.compiled.streams)
+        skips = any(one.skips_blocks and one.work.stream.name not in protected for one in self.compiled.streams)
         return ("cohorts",) if skips else ()
 
     @property

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.stream import Stream
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.sharing.intake import Intake
 from streamshed.spark.windows.manifest import Routed
-from streamshed.spark.windows.unseen_windows import QueryBeginning
+from streamshed.spark.windows.unseen_windows import QueryBeginning, beginnings
+
+if TYPE_CHECKING:
+    from streamshed.control.loop import ControlLoop
+    from streamshed.spark.domain_draft import DomainDraft
+    from streamshed.spark.windows.manifest import Manifest
 
 _Number = TypeVar("_Number", int, float)
 
@@ -36,6 +41,25 @@ class DomainFacts:
     trigger_interval_seconds: float
     queried_streams: tuple[str, ...] | None = None
     beginnings: Mapping[int, QueryBeginning] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, draft: DomainDraft, manifest: Manifest, loop: ControlLoop, trigger_interval_seconds: float) -> Self:
+        """Return those of a time domain.
+
+        Args:
+            draft: What Spark makes of it.
+            manifest: Of its checkpoint.
+            loop: Its control loop.
+            trigger_interval_seconds: How often a micro-batch should start.
+        """
+        return cls(
+            streams=draft.domain.streams,
+            intakes={name: work.intakes for name, work in draft.works.items()},
+            longest_window=longest_window(draft.network, manifest.classes),
+            trigger_interval_seconds=trigger_interval_seconds,
+            queried_streams=tuple(stream.name for stream in loop.network.streams),
+            beginnings=beginnings(draft.network.queries, manifest.whole_since),
+        )
 
     @property
     def sources(self) -> tuple[Stream, ...]:

@@ -43,7 +43,7 @@ class DomainFrame:
         call_costs: Told what user functions cost.
         drops_windows: Whether any of its queries may drop windows.
         spark_rows: What Spark does for each row of its streams, at most.
-        skips_row_groups: The streams of whose files row groups may be left unread.
+        skips_blocks: The streams of whose files blocks may be left unread.
     """
 
     answers: DataFrame
@@ -53,7 +53,7 @@ class DomainFrame:
     call_costs: Accumulator[CallCosts]
     drops_windows: bool
     spark_rows: SparkRows
-    skips_row_groups: frozenset[str]
+    skips_blocks: frozenset[str]
 
     @classmethod
     def of(
@@ -100,10 +100,10 @@ class DomainFrame:
             call_costs=costs,
             drops_windows=drops_windows,
             spark_rows=max(stream.spark_rows for stream in compiled.streams),
-            skips_row_groups=frozenset(
+            skips_blocks=frozenset(
                 stream.work.stream.name
                 for stream in compiled.streams
-                if manifest.layout.cohorts and stream.skips_row_groups
+                if manifest.layout.cohorts and stream.skips_blocks
             ),
         )
 

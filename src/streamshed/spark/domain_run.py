@@ -32,7 +32,7 @@ from streamshed.spark.cluster.stage_watch import StageWatch
 from streamshed.spark.compile.compiled_network import readings
 from streamshed.spark.domain_checkpoint import DomainCheckpoint
 from streamshed.spark.domain_draft import DomainDraft
-from streamshed.spark.domain_facts import DomainFacts, longest_window
+from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.domain_frame import DomainFrame
 from streamshed.spark.joins.join_reports import JoinReports
 from streamshed.spark.loop.domain_needs import DomainNeeds
@@ -49,15 +49,16 @@ from streamshed.spark.loop.planning_ahead import PlanningAhead, Questions
 from streamshed.spark.loop.run_status import RunStatus
 from streamshed.spark.loop.silence import steady_clock
 from streamshed.spark.loop.sql_trials import try_sql
-from streamshed.spark.loop.topic_reading import TopicReading
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.spark.query_name import free_name
+from streamshed.spark.reading.reading_pace import ReadingPace
+from streamshed.spark.reading.topic_reading import TopicReading
 from streamshed.spark.settled_query import end_query
 from streamshed.spark.sinks.sinks import Sink
 from streamshed.spark.source.progress import MicroBatchReport, last_report
+from streamshed.spark.source.upcoming_rows import pieces_of
 from streamshed.spark.windows.manifest import Manifest
-from streamshed.spark.windows.unseen_windows import beginnings
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed.statistics.network_statistics import NetworkStatistics
 
@@ -105,6 +106,7 @@ class DomainRun:
         untold, spark_folder = None if note is None else note.shares_there, checkpoint.spark_folder
         self._topics = TopicReading(spark, domain.sources, spark_folder, self._loop, lost_rows=lost_rows, untold=untold)
         outputs = draft.compiled.row_outputs
+        self._pace = ReadingPace(spark, domain.sources, spark_folder, self._loop)
         self._recorder, self._planner = self._new_recorder(outputs), self._new_planner(outputs)
         self._query: StreamingQuery | None = None
         self._writer: MicroBatchWriter | None = None
@@ -164,7 +166,7 @@ class DomainRun:
 
     def _new_planner(self, outputs: Sequence[Output]) -> MicroBatchPlanner:
         return MicroBatchPlanner(
-            self._facts(),
+            DomainFacts.of(self.draft, self.manifest, self._loop, self._settings.control.trigger_interval_seconds),
             self._loop if self._scaling is None else self._scaling.loop,
             checkpoint=self._checkpoint.spark_folder,
             plans=self._checkpoint.folder.below("plans"),
@@ -179,6 +181,7 @@ class DomainRun:
             usual_ranges=lambda: usual_ranges(self._loop.state.learned, outputs),
             lost=self._topics.lost,
             newest_records=self._topics.newest_records,
+            paced=self._pace.paced,
         )
 
     @property
@@ -256,7 +259,7 @@ class DomainRun:
         places = source_places(answers, self.draft.frames)
         self._checkpoint.begin(self.draft, places, state_settings(self._spark))
         self._planner.places = self.manifest.places
-        self._planner.skips_row_groups = self._frame.skips_row_groups
+        self._planner.skips_blocks = self._frame.skips_blocks
         self._writer = MicroBatchWriter(
             self._sink,
             lambda: query_id(self._checkpoint.spark_folder),
@@ -273,13 +276,14 @@ class DomainRun:
         writer = writer.queryName(name).foreachBatch(self._writer)
         with self._interpreting.settings():
             self._query = writer.trigger(processingTime=f"{round(interval * 1000)} milliseconds").start()
+        self._pace.begin(self._query, self.manifest.places)
         self._topics.begin(self._query, self.manifest.places)
         if self._scaling is not None:
             self._scaling.watch(StageWatch(self._spark, str(self._query.runId)), self._input_cut)
 
     def _written(self, micro_batch_id: int) -> None:
         """Take in that a micro-batch is written, before another can begin."""
-        self._topics.written(micro_batch_id)
+        self._pace.written(micro_batch_id, self._planner.coming(micro_batch_id))
         source_logs(self._checkpoint.spark_folder, self.manifest.places, self.domain.sources).shorten(micro_batch_id)
 
     def give_up(self) -> None:
@@ -327,7 +331,7 @@ class DomainRun:
         """Let those know of a decision who follow it."""
         self._needs.tell(decision)
         if self._window_pieces is not None:
-            pieces = self._planner.pieces(decision.micro_batch_id)
+            pieces = pieces_of(self._planner.coming(decision.micro_batch_id).values())
             self._window_pieces.tell(decision.offered_rows, decision.row_shares, pieces)
 
     def _growth(self, micro_batch_id: int) -> float:
@@ -370,16 +374,6 @@ class DomainRun:
         missing = self._checkpoint.missing(draft, manifest) | may_miss | come
         return DomainFrame.of(draft, self._spark, self._settings, manifest, client, missing)
 
-    def _facts(self) -> DomainFacts:
-        return DomainFacts(
-            streams=self.domain.streams,
-            intakes={name: work.intakes for name, work in self._works.items()},
-            longest_window=longest_window(self._network, self.manifest.classes),
-            trigger_interval_seconds=self._settings.control.trigger_interval_seconds,
-            queried_streams=tuple(stream.name for stream in self._loop.network.streams),
-            beginnings=beginnings(self._network.queries, self.manifest.whole_since),
-        )
-
     def _last_report(self) -> MicroBatchReport | None:
         if self._query is None:
             return None
@@ -397,7 +391,7 @@ class DomainRun:
         written = Written(
             writer=self._writer, joined=self._planner.joined, is_draining=is_draining, lost_rows=self._topics.lost.rows
         )
-        self._topics.finished(report)
+        self._pace.finished(report)
         self._interpreting.finished(self.query, sum(report.offered_rows.values()), report.state_written_rows)
         self._recorder.record(report, outcome, plans, written)
         self._learned.write_if_due()

@@ -30,7 +30,8 @@ class MicroBatchOutcome:
         speedup: How many times faster rows were worked off than on the workers that costs are known for.
         work_per_row: By joined stream, how many units of work a row was; a row of others is one.
         read_shares: The share of its rows that was read, by stream; a stream left out was read whole.
-        is_cold: Whether it was the first of a run, which spends most of its time on compiling what the others use.
+        is_cold: Whether it was one of the first of a run, which spend most of their time on compiling what the others
+            use.
 
     Raises:
         ValueError: A count is negative, a sampling rate is outside (0, 1], or a duration is not positive.

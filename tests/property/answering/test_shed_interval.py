@@ -141,12 +141,12 @@ def test_counts_after_one_deep_cut_are_as_narrow_as_their_own_rate_allows() -> N
     assert np.mean(widths) <= 1.1 * ideal
 
 
-def test_where_row_groups_were_left_unread_is_remembered() -> None:
+def test_where_blocks_were_left_unread_is_remembered() -> None:
     rows = ShedInterval(stream="s", start=0, until=20, sampling_rates={"7.0": 0.5})
-    row_groups = ShedInterval(stream="s", start=10, until=30, sampling_rates={"7.0": 0.5}, in_row_groups=True)
-    pieces = remembered([rows, row_groups], since=0)
-    assert [(piece.start, piece.until, piece.in_row_groups) for piece in pieces] == [(0, 9, False), (10, 30, True)]
+    blocks = ShedInterval(stream="s", start=10, until=30, sampling_rates={"7.0": 0.5}, in_blocks=True)
+    pieces = remembered([rows, blocks], since=0)
+    assert [(piece.start, piece.until, piece.in_blocks) for piece in pieces] == [(0, 9, False), (10, 30, True)]
     long_ago = [replace(rows, start=10 * n, until=10 * n + 5) for n in range(2 * MOST_REMEMBERED)]
-    some = remembered([replace(one, in_row_groups=not n % 3) for n, one in enumerate(long_ago)], since=0)
+    some = remembered([replace(one, in_blocks=not n % 3) for n, one in enumerate(long_ago)], since=0)
     assert len(some) == MOST_REMEMBERED
-    assert all(any(one.in_row_groups and one.start <= at <= one.until for one in some) for at in range(0, 1000, 30))
+    assert all(any(one.in_blocks and one.start <= at <= one.until for one in some) for at in range(0, 1000, 30))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,7 +120,7 @@ ROWS = st.lists(
 )
 
 
-def _sums(rows: list[Row], *, is_encoded: bool) -> pa.Table:
+def _sums(rows: list[Row], *, is_encoded: bool, cohorts: list[int] | None = None) -> pa.Table:
     hosts = pa.array([row["host"] for row in rows], pa.string())
     columns = {
         "at": pa.array([row["at"] for row in rows], pa.timestamp("us", "UTC")),
@@ -129,7 +129,8 @@ def _sums(rows: list[Row], *, is_encoded: bool) -> pa.Table:
     }
     instants, has_time = KERNEL.instants(columns, len(rows))
     assert has_time.all()
-    return KERNEL.sums(columns, instants, LOOKUPS, None, is_sampled=False)
+    of_rows = None if cohorts is None else np.array(cohorts, np.int64)
+    return KERNEL.sums(columns, instants, LOOKUPS, None, is_sampled=False, cohorts=of_rows)
 
 
 @given(ROWS, st.booleans())
@@ -152,6 +153,28 @@ def test_each_query_has_the_sums_of_its_rows(rows: list[Row], is_encoded: bool) 
         assert found[asked.name].keys() == expected.keys()
         for group, values in expected.items():
             _check(found[asked.name][group], values)
+
+
+@given(ROWS, st.booleans(), st.integers(0, 99))
+def test_the_sums_of_a_cohort_are_those_of_its_rows_alone(rows: list[Row], is_encoded: bool, seed: int) -> None:
+    cohorts = np.random.default_rng(seed).integers(0, 4, len(rows)).tolist()
+    together = _sums(rows, is_encoded=is_encoded, cohorts=cohorts).to_pylist()
+    for cohort in range(4):
+        alone = [row for row, of_row in zip(rows, cohorts, strict=True) if of_row == cohort]
+        expected = _sums(alone, is_encoded=is_encoded).to_pylist() if alone else []
+        assert _by_place(row for row in together if row["cohort"] == cohort) == _by_place(expected)
+
+
+def _by_place(sums: Iterable[Row]) -> dict[Any, Row]:
+    """What is summed up, by slice, class, mask and key."""
+    classes = {one.class_id: one for one in WORK.classes}
+    places = {}
+    for row in sums:
+        start, _ = classes[row["class_id"]].grid.slice_of(row["instant"])
+        key = (start, row["class_id"], row["mask"], row["key_long"], row["key_text"])
+        assert key not in places
+        places[key] = {name: value for name, value in row.items() if name not in {"cohort", "instant"}}
+    return places
 
 
 def _check(parts: list[Row], values: list[int | None]) -> None:

@@ -76,7 +76,7 @@ def test_the_loop_goes_on(measured: list[Measured]) -> None:
             sizes_known=True,
             backlog_rows=0,
             now_seconds=now,
-            row_groups={"alerts": 100},
+            blocks={"alerts": 100},
         )
         decision = loop.plan(upcoming)
         assert math.isfinite(decision.expected_seconds)

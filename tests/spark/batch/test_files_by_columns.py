@@ -30,7 +30,7 @@ from streamshed.sharing.gating import LEVELS
 from streamshed.spark import answers
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.checkpoint.state_layout import StateLayout
-from streamshed.spark.columns.block_rows import BLOCK_ROWS
+from streamshed.spark.columns.span_rows import SPAN_ROWS
 from streamshed.spark.common.internal_names import NOW, OPEN, OPENED, RETAINED
 from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.plan.plan_columns import Plan
@@ -40,14 +40,14 @@ from streamshed.spark.windows.compiled_stream import CompiledStream, StreamSourc
 from tests.spark.sessions import interpreting
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
-ROWS = BLOCK_ROWS + 1234
+ROWS = SPAN_ROWS + 1234
 ROW_BY_ROW = "spark.sql.parquet.fieldId.read.enabled"
 """With this setting rows of files go through Spark."""
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two files: of one, row groups and blocks end at other rows; the other is a single short row group."""
+    """Two files: of one, row groups and spans end at other rows; the other is a single short row group."""
     path = tmp_path_factory.mktemp("typed") / "100% of it"
     path.mkdir()
     for name, first, count in (("0 a", 0, ROWS), ("1+b", ROWS, 500)):
@@ -240,7 +240,7 @@ def _check_read(spark: SparkSession, path: Path, kinds: Mapping[str, str], count
     expected = spark.read.schema(schema).parquet(str(path)).toArrow()
     [only] = path.glob("*.parquet")
     file = FileRows.of(str(only), {name.upper(): TYPES[kind] for name, kind in kinds.items()})
-    [run] = file.runs(0, BLOCK_ROWS)
+    [run] = file.runs(0, SPAN_ROWS)
     [part] = file.parts(run, [name.upper() for name in kinds])
     assert part.stop - part.start == count
     for name, read in part.columns.items():

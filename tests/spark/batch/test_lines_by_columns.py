@@ -99,7 +99,7 @@ def odd_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_answers_are_those_of_lines_that_spark_has_read(
     spark: SparkSession, odd_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(summed_rows, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(summed_rows, "SPAN_BYTES", 20_000)
     asked = _network(_packets(odd_folder))
     session = interpreting(spark)
     compiled = _compiled(session, asked, Admission())

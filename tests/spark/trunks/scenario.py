@@ -24,7 +24,7 @@ class Shed:
         work_shares: Share of the work on their rows that is done, by joined stream.
         sized: Queries whose rows are chosen by size, where they are shed.
         counting: Queries whose rows are counted, where they are shed, with the code of the rate of counting.
-        read_shares: Share of their rows that is read, in whole row groups, by stream.
+        read_shares: Share of their rows that is read, in whole blocks, by stream.
     """
 
     codes: Mapping[str, int] = field(default_factory=dict)

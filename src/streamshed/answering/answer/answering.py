@@ -19,11 +19,11 @@ from streamshed.answering.derive.derived_answers import AnsweredParts, DerivedAn
 from streamshed.answering.estimate.aggregate_value import (
     exact_texts,
 )
+from streamshed.answering.estimate.block_bounds import has_blocks, with_blocks
 from streamshed.answering.estimate.carried_rows import CarriedRows
 from streamshed.answering.estimate.interval import (
     enough_rows,
 )
-from streamshed.answering.estimate.row_group_bounds import has_row_groups, with_row_groups
 from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.answer_schema import ANSWER, GAP, KINDS, LATE, ROW, UNREADABLE, arrow_schema
 from streamshed.answering.table.dropped_windows import Dropped, drop_reasons, is_carried, is_dropped, missing_groups
@@ -138,7 +138,7 @@ class Answering:
         counted = partials.longs("rows" if shape.counts_rows else "present")
         estimate = estimated(shape, partials, kept_rate, counted, self._confidence)
         estimate = with_alike(shape, partials, estimate, kept_rate, ranges)
-        estimate = self._in_row_groups(shape, partials, outputs, shed, estimate).of_part(
+        estimate = self._in_blocks(shape, partials, outputs, shed, estimate).of_part(
             lacking.is_part, is_count=shape.function is AggregateKind.COUNT
         )
         exact, value_column = estimate.exact, estimate.value_column
@@ -165,22 +165,22 @@ class Answering:
         }
         return _batch(ANSWER, len(partials), columns)
 
-    def _in_row_groups(
+    def _in_blocks(
         self, shape: Shape, partials: WindowPartials, outputs: Longs, shed: Sequence[ShedInterval], estimate: Estimate
     ) -> Estimate:
-        """Widen an estimate where row groups were left unread, whose rows were left out many at once."""
+        """Widen an estimate where blocks were left unread, whose rows were left out many at once."""
         if shape.in_cohorts:
             return estimate
-        in_row_groups = has_row_groups(partials)
-        unread = [interval for interval in shed if interval.in_row_groups]
+        in_blocks = has_blocks(partials)
+        unread = [interval for interval in shed if interval.in_blocks]
         if unread:
-            in_row_groups |= self._least_shares_in_windows(unread, partials, outputs) < 1
-        in_row_groups &= ~estimate.exact
-        if not in_row_groups.any():
+            in_blocks |= self._least_shares_in_windows(unread, partials, outputs) < 1
+        in_blocks &= ~estimate.exact
+        if not in_blocks.any():
             return estimate
         numbers = estimate.value_column.to_numpy(zero_copy_only=False)
-        error, bounds, is_dark = with_row_groups(
-            shape, partials, numbers, estimate.error, estimate.bounds, in_row_groups, estimate.confidence
+        error, bounds, is_dark = with_blocks(
+            shape, partials, numbers, estimate.error, estimate.bounds, in_blocks, estimate.confidence
         )
         return replace(estimate, error=error, bounds=bounds, is_low=estimate.is_low | is_dark)
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from streamshed.answering.derive.derived import Bounded
 from streamshed.answering.estimate.aggregate_value import SPREADS, sampled_variances
+from streamshed.answering.estimate.block_bounds import has_blocks
 from streamshed.answering.estimate.effective_rows import effective_rows
 from streamshed.answering.estimate.interval import ENOUGH_ROWS, normal_interval
-from streamshed.answering.estimate.row_group_bounds import has_row_groups
 from streamshed.answering.estimate.unseen_rows import is_unseen
 from streamshed.answering.table.output import Shape
 from streamshed.answering.table.window_partials import Doubles, Truths, WindowPartials
@@ -98,7 +98,7 @@ def delta_bounds(
         # What nothing in the sample tells of is bounded by what is usual, which is no standard error.
         is_told &= sampled_variances(part.shape, part.partials) > 0
         # What counted rows correct has another variance, and so have rows that were left out many at once.
-        is_told &= ~has_row_groups(part.partials)
+        is_told &= ~has_blocks(part.partials)
         is_told &= ~(part.partials.doubles("sampled_excess") > 0)
     return DeltaBounds(is_told, lower, upper, errors)
 

@@ -22,14 +22,14 @@ class ShedInterval:
         until: Last such event time; `UNSETTLED`: not known.
         sampling_rates: The least rate at which they were sampled for a value of a query, by `share_name`; a value that
             is missing was given all rows.
-        in_row_groups: Whether rows may have been left out many at once, as row groups were not read.
+        in_blocks: Whether rows may have been left out many at once, as blocks were not read.
     """
 
     stream: str
     start: int
     until: int
     sampling_rates: Mapping[str, float]
-    in_row_groups: bool = False
+    in_blocks: bool = False
 
 
 def share_name(definition_id: int, slot: int) -> str:
@@ -81,7 +81,7 @@ def _pieces(intervals: Sequence[ShedInterval]) -> list[ShedInterval]:
             start=start,
             until=after - 1,
             sampling_rates=functools.reduce(_least, [one.sampling_rates for one in covering]),
-            in_row_groups=any(one.in_row_groups for one in covering),
+            in_blocks=any(one.in_blocks for one in covering),
         )
         last = pieces[-1] if pieces else None
         if last is not None and last.until + 1 == start and piece == replace(last, start=start, until=piece.until):
@@ -103,7 +103,7 @@ def _joined(earlier: ShedInterval, later: ShedInterval) -> ShedInterval:
         earlier,
         until=later.until,
         sampling_rates=_least(earlier.sampling_rates, later.sampling_rates),
-        in_row_groups=earlier.in_row_groups or later.in_row_groups,
+        in_blocks=earlier.in_blocks or later.in_blocks,
     )
 
 

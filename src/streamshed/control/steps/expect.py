@@ -58,10 +58,10 @@ def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time
         time: What the clocks of a driver share.
     """
     expectation = _expected(request, statistics, kept_work, time)
-    if request.settings.advisory or statistics.fresh_shares or not request.upcoming.row_groups:
+    if request.settings.advisory or statistics.fresh_shares or not request.upcoming.blocks:
         return expectation
     protected = protected_streams(request.network)
-    shares = read_shares(request.upcoming.row_groups, protected, statistics, expectation.budget)
+    shares = read_shares(request.upcoming.blocks, protected, statistics, expectation.budget)
     return _expected(request, replace(statistics, read_shares=shares), kept_work, time) if shares else expectation
 
 

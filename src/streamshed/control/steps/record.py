@@ -92,7 +92,7 @@ def _explanation(request: Request, allowed: GuardedPlan, planned: QueryRates, ex
         for stream, share in expectation.statistics.fresh_shares.items()
     )
     missed += "".join(
-        f"; of {stream} {share:.3g} of the rows are read, in whole row groups"
+        f"; of {stream} {share:.3g} of the rows are read, in whole blocks"
         for stream, share in expectation.statistics.read_shares.items()
     )
     missed += "".join(

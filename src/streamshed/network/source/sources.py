@@ -28,6 +28,10 @@ class FileFormat(StrEnum):
     AVRO = "avro"
 
 
+_LIMITS = frozenset({"maxfilespertrigger", "maxbytespertrigger"})
+"""Options of Spark, in lower case, by which somebody says how much of a folder a micro-batch takes."""
+
+
 @dataclass(frozen=True, slots=True)
 class FolderSource:
     """A folder whose new files are read as they appear; made by `folder`.
@@ -63,6 +67,16 @@ class FolderSource:
         elif self.format is not FileFormat.PARQUET:
             says = f'{self.format} files need a schema, such as "ts timestamp, size int"'
             raise InvalidNetworkError(Problem(says, subject=f'folder "{self.path}"'))
+
+    @property
+    def can_be_paced(self) -> bool:
+        """Whether streamshed may say how much of it a micro-batch takes at most: its files are here, oldest first.
+
+        Whoever has said so, by `max_files_per_micro_batch` or an option of Spark's, is heeded.
+        """
+        options = {name.lower(): value.lower() for name, value in self.options}
+        is_told = self.max_files_per_micro_batch is not None or _LIMITS & options.keys()
+        return "://" not in self.path and not is_told and options.get("latestfirst") != "true"
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -57,7 +57,7 @@ def stream_codes() -> Column:
 
 
 def cohort_digit(gating: Gating) -> Column:
-    """Return what follows the codes of all rates in `sampling_codes`: the cohort of a row's row group, or nothing."""
+    """Return what follows the codes of all rates in `sampling_codes`: the cohort of a row's block, or nothing."""
     rates = 1 + sum(map(len, gating.classes)) + len(gating.row_queries)
     return F.substr("sampling_codes", F.lit(1 + rates * CODE_DIGITS), F.lit(1))
 

@@ -86,7 +86,7 @@ class Admission:
         whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
         cohort_keys: What queries group by whose windows may be dropped by group.
         drops_rows: Whether rows may be left out by their times although no window is dropped.
-        cohorts: Whether state tells cohorts apart, so that whole row groups may be left unread.
+        cohorts: Whether state tells cohorts apart, so that whole blocks may be left unread.
         samples: Whether rows may be sampled; if not, none asks what it would pass: the less there is to do for a row,
             the better Java compiles it.
         clock: What tells `NOW` where there is no plan; None: nothing does, and event times may be anything.

@@ -13,12 +13,13 @@ from streamshed.columnar.row_file import rows_within
 from streamshed.columnar.spark_hash import as_uniform, xxhash64
 from streamshed.joins.model.arrays import Booleans, Floats, Ints
 from streamshed.network.terms.cohorts import COHORTS
-from streamshed.planning.place.row_group_cut import RowGroupCut
+from streamshed.planning.place.block_cut import BlockCut
 from streamshed.planning.tree.quantization import STEPS_PER_DECADE
 from streamshed.planning.window_drop.track.retention import MOST_SLOTS
 from streamshed.sharing.gating import LEVELS
 from streamshed.spark.admit.sampled_rows import SHOWN_ONE_IN
 from streamshed.spark.common.internal_names import (
+    BLOCK_CUT,
     BY_LEVEL,
     FIRST_LEVEL,
     NOW,
@@ -27,7 +28,6 @@ from streamshed.spark.common.internal_names import (
     RETAINED_RATES,
     RETAINED_STEP,
     RETAINED_WORDS,
-    ROW_GROUP_CUT,
     SAMPLING_CODES,
     SAMPLING_RATE,
 )
@@ -100,7 +100,7 @@ class RowPlan:
         by_level: By level, what rows pass; None: everything.
         retention: What is done with them by their places; None: nothing.
         whole_words: What a row passes while nothing is shed.
-        cut: Which row groups are read; None: all.
+        cut: Which blocks are read; None: all.
     """
 
     now: int | None
@@ -110,12 +110,12 @@ class RowPlan:
     by_level: Words | None
     retention: Retention | None
     whole_words: Words
-    cut: RowGroupCut | None = None
+    cut: BlockCut | None = None
 
     @classmethod
     def of(cls, plan_values: Mapping[str, Any], whole_words: Sequence[int]) -> Self:
         """Read what a row was told; what it was not is as it is where nothing is shed."""
-        names = (SAMPLING_RATE, BY_LEVEL, RETAINED, ROW_GROUP_CUT)
+        names = (SAMPLING_RATE, BY_LEVEL, RETAINED, BLOCK_CUT)
         sampling_rate, by_level, retained, cut = (plan_values.get(name) for name in names)
         return cls(
             now=plan_values.get(NOW),
@@ -125,12 +125,12 @@ class RowPlan:
             by_level=None if by_level is None else np.array(by_level[0], np.int64),
             retention=None if retained is None else Retention.of(retained),
             whole_words=np.array(whole_words, np.int64),
-            cut=None if cut is None else RowGroupCut.from_document(cut),
+            cut=None if cut is None else BlockCut.from_document(cut),
         )
 
     @property
     def read_share(self) -> float:
-        """The share of rows that are in row groups that are read."""
+        """The share of rows that are in blocks that are read."""
         return 1.0 if self.cut is None else self.cut.share
 
     @property
@@ -171,7 +171,7 @@ def admitted(plan: RowPlan, hashes: Ints | None, places: RowPlaces | None) -> Ad
         hashes: Of what identifies them, see `row_hash`; None: nothing `is_drawn`.
         places: Where they are; None: the plan has no `Retention`.
     """
-    # Of row groups of which the share f is read, a row is kept at the rate P that has drawn less than P/f.
+    # Of blocks of which the share f is read, a row is kept at the rate P that has drawn less than P/f.
     u = None if hashes is None else as_uniform(hashes) * plan.read_share
     stays = u < plan.sampling_rate if u is not None and plan.sampling_rate < 1 else None
     of_sets: list[Ints] = []

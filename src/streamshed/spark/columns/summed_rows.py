@@ -31,11 +31,12 @@ from streamshed.sharing.instructions import Match
 from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, admitting_names, is_parsed
-from streamshed.spark.columns.block_rows import BLOCK_BYTES, BLOCK_ROWS, BlockRows
+from streamshed.spark.columns.span_rows import SPAN_BYTES, SPAN_ROWS, SpanRows
 from streamshed.spark.columns.taking import SUMS_STRUCT, LookupFiles, Taking
 from streamshed.spark.common.far_ahead import most_ahead
 from streamshed.spark.common.in_arrow import in_arrow
 from streamshed.spark.common.internal_names import (
+    BLOCK_CUT,
     BYTES,
     COHORT,
     FILE_PATH,
@@ -46,7 +47,6 @@ from streamshed.spark.common.internal_names import (
     PASSES,
     RAW_TEXT,
     READ_ROWS,
-    ROW_GROUP_CUT,
     SAMPLING_CODES,
     SUMS,
     TAKEN_ROWS,
@@ -84,7 +84,7 @@ class ColumnWay:
         work: What is done with its rows.
         lookups: Where lookups find their relations.
         word_count: How many words tell what a row passes, see `Gates.passes`.
-        reads_files: Whether tasks read the rows themselves, see `block_rows`; if not, Spark sends them.
+        reads_files: Whether tasks read the rows themselves, see `span_rows`; if not, Spark sends them.
         admission: How rows are admitted.
         files: The text files whose lines the rows are, where tasks read those.
         tasks: How many tasks do; 0: as many as can run now.
@@ -100,8 +100,8 @@ class ColumnWay:
     tasks: int = 0
 
     @property
-    def skips_row_groups(self) -> bool:
-        """Whether row groups may be left unread, where state tells cohorts apart: no query asks for groups of rows.
+    def skips_blocks(self) -> bool:
+        """Whether blocks may be left unread, where state tells cohorts apart: no query asks for groups of rows.
 
         Of those each would take sixteen times the state.
         """
@@ -110,7 +110,7 @@ class ColumnWay:
 
     @property
     def _tells_cohorts(self) -> bool:
-        return self.skips_row_groups and self.admission.cohorts and self.admission.plan is not None
+        return self.skips_blocks and self.admission.cohorts and self.admission.plan is not None
 
     @property
     def spark_rows(self) -> SparkRows:
@@ -154,8 +154,8 @@ class ColumnWay:
             furthest_ahead=most_ahead(self.stream),
         )
         if self.reads_files:
-            blocks = self._blocks(source) if self.files is None else self._text_blocks(self.files)
-            taken = in_arrow(blocks, self._block_rows(taking, given.schema).rows, schema)
+            spans = self._blocks(source) if self.files is None else self._text_blocks(self.files)
+            taken = in_arrow(spans, self._span_rows(taking, given.schema).rows, schema)
         else:
             taken = in_arrow(given, taking.rows, schema)
         missing = [field for field in admitted.schema.fields if field.name not in schema.names]
@@ -167,8 +167,8 @@ class ColumnWay:
         return taken.withColumns(nothing | back)
 
     def _blocks(self, source: DataFrame) -> DataFrame:
-        """The first row of each block of rows, with what `BlockRows` asks for."""
-        begins = source.where(F.col(FILE_ROW).bitwiseAND(F.lit(BLOCK_ROWS - 1)) == 0)
+        """The first row of each span of rows, with what `SpanRows` asks for."""
+        begins = source.where(F.col(FILE_ROW).bitwiseAND(F.lit(SPAN_ROWS - 1)) == 0)
         begins = begins.withColumn(FILE_PATH, file_path(begins))
         constants = {
             name: F.struct(partition.is_told.alias("is_told"), partition.value.alias("value"))
@@ -177,19 +177,19 @@ class ColumnWay:
         return self._with_plan(begins, constants)
 
     def _text_blocks(self, files: DataFrame) -> DataFrame:
-        """The first byte of each block of text files, likewise; a packed file is one block."""
+        """The first byte of each span of text files, likewise; a packed file is one span."""
         is_packed = F.lower(FILE_PATH).rlike(f"({'|'.join(map(re.escape, PACKED))})$")
         first = F.lit(0).cast("bigint")
-        firsts = F.when(is_packed, F.array(first)).otherwise(F.sequence(first, F.col(BYTES) - 1, F.lit(BLOCK_BYTES)))
+        firsts = F.when(is_packed, F.array(first)).otherwise(F.sequence(first, F.col(BYTES) - 1, F.lit(SPAN_BYTES)))
         begins = files.where(F.col(BYTES) > 0).select(FILE_PATH, F.explode(firsts).alias(FILE_ROW))
         tasks = self.tasks or files.sparkSession.sparkContext.defaultParallelism
         folders = F.struct(F.lit(True).alias("is_told"), self._sent(FOLDERS).alias("value"))
         return self._with_plan(begins.repartition(tasks), {FOLDERS: folders})
 
     def _with_plan(self, begins: DataFrame, constants: Mapping[str, Column]) -> DataFrame:
-        """First rows of blocks, with what all rows are told, and what the folders of their file say."""
+        """First rows of spans, with what all rows are told, and what the folders of their file say."""
         plan, names = self.admission.plan or self.admission.clock, admitting_names(self.admission)
-        names += [ROW_GROUP_CUT] if self._tells_cohorts else []
+        names += [BLOCK_CUT] if self._tells_cohorts else []
         begins = with_folders(begins, self._folder)
         begins = begins if plan is None else with_plan(begins, plan, names)
         of_folders = F.struct(*[constant.alias(name) for name, constant in constants.items()])
@@ -202,16 +202,16 @@ class ColumnWay:
             raise TypeError(f"{source} has no files")
         return source
 
-    def _block_rows(self, taking: Taking, given: T.StructType) -> BlockRows:
+    def _span_rows(self, taking: Taking, given: T.StructType) -> SpanRows:
         schema = to_arrow_schema(given, timezone="UTC")
         schema = schema.append(pa.field(COHORT, pa.string())) if self._tells_cohorts else schema
         salt, whole_words = self.stream.name, self.admission.whole_words
         if self.files is not None:
             types = {RAW_TEXT: pa.string()}
-            return BlockRows(
+            return SpanRows(
                 taking=taking,
                 is_text=True,
-                block=BLOCK_BYTES,
+                span=SPAN_BYTES,
                 schema=schema,
                 types=types,
                 salt=salt,
@@ -221,7 +221,7 @@ class ColumnWay:
         types = {field.name: field.type for field in schema if field.name.lower() in delivered}
         instant_columns = self.stream.attribute.expression.columns if whole_words else ()
         cohort_columns = frozenset[str]().union(*(keys.columns for keys in taking.kernel.cohort_keys))
-        return BlockRows(
+        return SpanRows(
             taking=taking,
             schema=schema,
             types=types,

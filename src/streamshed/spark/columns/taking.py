@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from streamshed.columnar.column_kernel import ColumnKernel
 from streamshed.columnar.column_types import TYPES
@@ -40,7 +41,7 @@ MOST_ROWS = 1 << 17
 """So many rows are summed up at once: with more, columns no longer lie near the processor."""
 ENOUGH_ROWS = MOST_ROWS // 2
 """As many are summed up by themselves: it would take longer to put them and others together."""
-_OURS = frozenset({FOLDERS, FILE_PATH, SAMPLING_CODES})
+_OURS = frozenset({FOLDERS, FILE_PATH, SAMPLING_CODES, COHORT})
 """Texts that are not of the stream."""
 _MOST_UNSURE = 0.5
 """A task that was not sure of a larger share of its rows tries no further."""
@@ -88,13 +89,7 @@ class Taking:
         """Yield what Spark has to go on with: rows as they are, and what all others sum up to."""
         task = _Task(self, *_unpacked(self.work))
         for chunk in _chunks(record_batches):
-            if COHORT not in chunk.schema.names:
-                yield from task.taken(chunk)
-                continue
-            cohort = chunk.column(COHORT)[0]
-            for taken in task.taken(chunk.drop_columns([COHORT])):
-                place = self.schema.get_field_index(COHORT)
-                yield taken.set_column(place, self.schema.field(place), pa.repeat(cohort, taken.num_rows))
+            yield from task.taken(chunk)
 
     def read_rows(self, count: int) -> pa.RecordBatch:
         """Return a row that tells how many rows were read, taken or not, and stands for none of them."""
@@ -114,8 +109,8 @@ def _unpacked(work: bytes) -> tuple[ColumnWork, ColumnKernel]:
 
 
 def _chunks(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows in batches of about `MOST_ROWS`; in each, all are of one cohort."""
-    waiting: dict[str | None, list[pa.RecordBatch]] = {}
+    """The rows in batches of about `MOST_ROWS`."""
+    waiting: list[pa.RecordBatch] = []
     rows = 0
     for record_batch in record_batches:
         if not record_batch.num_rows:
@@ -123,13 +118,13 @@ def _chunks(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         if record_batch.num_rows >= ENOUGH_ROWS:
             yield record_batch
             continue
-        cohort = record_batch.column(COHORT)[0].as_py() if COHORT in record_batch.schema.names else None
-        waiting.setdefault(cohort, []).append(record_batch)
+        waiting.append(record_batch)
         rows += record_batch.num_rows
         if rows >= MOST_ROWS:
-            yield from map(_together, waiting.values())
-            waiting, rows = {}, 0
-    yield from map(_together, waiting.values())
+            yield _together(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield _together(waiting)
 
 
 def _together(record_batches: list[pa.RecordBatch]) -> pa.RecordBatch:
@@ -206,10 +201,19 @@ class _Task:
         is_sure = has_time & self._is_believed(instants, columns)
         if not is_sure.all():
             raise Unsure(~is_sure)
-        sums = self._kernel.sums(
-            columns, instants, self._relations(), columns.get(PASSES), is_sampled=self._is_sampled(columns)
+        # Of rows of which all blocks are read, the cohort is null, and one more.
+        cohorts = (
+            None if COHORT not in columns else pc.dictionary_encode(plain(columns[COHORT]), null_encoding="encode")
         )
-        return self._standing_for(sums, instants)
+        sums = self._kernel.sums(
+            columns,
+            instants,
+            self._relations(),
+            columns.get(PASSES),
+            is_sampled=self._is_sampled(columns),
+            cohorts=None if cohorts is None else np.asarray(cohorts.indices).astype(np.int64),
+        )
+        return self._standing_for(sums, instants, None if cohorts is None else cohorts.dictionary)
 
     def _is_believed(self, instants: Ints, columns: Mapping[str, pa.Array]) -> Booleans:
         """Whether Spark would take event times for such: the others are set aside one by one."""
@@ -240,7 +244,7 @@ class _Task:
         ]
         return pa.RecordBatch.from_arrays(columns, schema=self._taking.schema)
 
-    def _standing_for(self, sums: pa.Table, instants: Ints) -> pa.RecordBatch:
+    def _standing_for(self, sums: pa.Table, instants: Ints, cohorts: pa.Array | None) -> pa.RecordBatch:
         """What rows sum up to; and two rows more, for the first and last instant: the watermark looks at all rows."""
         first, last = int(instants.min()), int(instants.max())
         count = sums.num_rows + 2
@@ -253,6 +257,8 @@ class _Task:
             [one_chunk(every.column(field.name)) for field in SUMS_STRUCT], fields=list(SUMS_STRUCT)
         )
         columns = {SUMS: structs, TAKEN_TIME: pa.array(times), TAKEN_ROWS: pa.array(taken)}
+        if cohorts is not None:
+            columns[COHORT] = cohorts.take(one_chunk(every.column("cohort")))
         arrays = [
             columns[field.name] if field.name in columns else pa.nulls(count, field.type)
             for field in self._taking.schema

@@ -1,7 +1,7 @@
 """Sampling rates as they stand in state keys: two hexadecimal digits per rate, nothing for rate 1.
 
 A digit more is a cohort: of the row that was drawn, where a join is sampled, and there is one rate; or of the row
-group, where row groups are left unread.
+group, where blocks are left unread.
 """
 
 from __future__ import annotations

@@ -281,7 +281,7 @@ def _placed_rows(streams: Sequence[CompiledStream], rows: Mapping[str, DataFrame
             stream.work.gating,
             with_instants=layout.collected,
             of_pairs=stream.work.stream.is_sampled_join,
-            in_cohorts=layout.cohorts and stream.skips_row_groups,
+            in_cohorts=layout.cohorts and stream.skips_blocks,
             delay=delay_of_stream(stream.work.stream),
         )
         for stream in streams

@@ -21,6 +21,7 @@ from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.retained_rows import RetainedRows, retained_rows
 from streamshed.spark.common.far_ahead import microseconds_of
 from streamshed.spark.common.internal_names import (
+    BLOCK_CUT,
     BY_LEVEL,
     CARRIER_FROM,
     CARRIER_OPENED,
@@ -39,7 +40,6 @@ from streamshed.spark.common.internal_names import (
     RETAINED_RATES,
     RETAINED_STEP,
     RETAINED_WORDS,
-    ROW_GROUP_CUT,
     SAMPLING_CODES,
     SAMPLING_RATE,
     SIZE_COLUMN,
@@ -60,7 +60,7 @@ PLAN_SCHEMA = (
     f" {RATES_BY_SIZE} array<double>, {CODES_BY_SIZE} array<string>,"
     f" {RETAINED} struct<{RETAINED_BASE}:bigint,{RETAINED_STEP}:bigint,{RETAINED_WORDS}:array<array<bigint>>,"
     f"{RETAINED_RATES}:array<double>>, {DRAW_CODE} int,"
-    f" {ROW_GROUP_CUT} struct<share:double,limits:array<double>,turn:int>"
+    f" {BLOCK_CUT} struct<share:double,limits:array<double>,turn:int>"
 )
 """What a stream is told in a micro-batch."""
 _PLAN_NAMES = [one.split()[0] for one in PLAN_SCHEMA.split(", ")]
@@ -207,7 +207,7 @@ def plan_values(
         None if by_size is None or stream_gates.codes is None else list(stream_gates.codes),
         None if retained is None else _retained_values(retained),
         WHOLE if plan.join is None else plan.join.sampling_code,
-        None if plan.row_groups is None else plan.row_groups.to_document(),
+        None if plan.blocks is None else plan.blocks.to_document(),
     )
 
 

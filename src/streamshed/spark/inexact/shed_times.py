@@ -55,14 +55,14 @@ def shed_before(last: PlanRow | None, facts: DomainFacts, latest_event: Mapping[
 
 def shed_now(
     codes: Mapping[str, Mapping[str, int]],
-    in_row_groups: Container[str],
+    in_blocks: Container[str],
     times_of: Callable[[str], tuple[int, int]],
 ) -> Iterator[ShedInterval]:
     """Yield the event times at which rows of a micro-batch may be missing, and by which rates.
 
     Args:
         codes: By stream and `share_name`, the codes of the rates.
-        in_row_groups: The streams of which row groups are left unread.
+        in_blocks: The streams of which blocks are left unread.
         times_of: Returns the first and last event time of what may be missing of a stream.
     """
     for name, of_stream in codes.items():
@@ -70,7 +70,7 @@ def shed_now(
         if sampled:
             start, until = times_of(name)
             yield ShedInterval(
-                stream=name, start=start, until=until, sampling_rates=sampled, in_row_groups=name in in_row_groups
+                stream=name, start=start, until=until, sampling_rates=sampled, in_blocks=name in in_blocks
             )
 
 
@@ -97,9 +97,9 @@ def told_of_all(row: PlanRow, facts: DomainFacts, delays: Mapping[str, int], tim
         if missing:
             sampled = dict.fromkeys(sorted(missing), plan.sampling_rate)
             begin = start - delays.get(name, 0)
-            in_row_groups = plan.row_groups is not None
+            in_blocks = plan.blocks is not None
             shed.append(
-                ShedInterval(stream=name, start=begin, until=until, sampling_rates=sampled, in_row_groups=in_row_groups)
+                ShedInterval(stream=name, start=begin, until=until, sampling_rates=sampled, in_blocks=in_blocks)
             )
     of_all = row.shed if shed == list(row.shed) else remembered(shed, since=0)
     return replace(row, shed=of_all, whole_since=facts.whole_since(row.open))

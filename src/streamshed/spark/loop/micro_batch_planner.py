@@ -16,7 +16,7 @@ from streamshed.control.loop import ControlLoop
 from streamshed.joins.choose.directive import JoinDirective
 from streamshed.network.model.stream import Stream
 from streamshed.planning.load.join_delay import delay_of_stream
-from streamshed.planning.place.row_group_cut import RowGroupCut
+from streamshed.planning.place.block_cut import BlockCut
 from streamshed.planning.tree.quantization import WHOLE
 from streamshed.spark.checkpoint.checkpoint_reader import (
     last_committed,
@@ -30,6 +30,7 @@ from streamshed.spark.inexact.lost_times import lost_times
 from streamshed.spark.inexact.sampled_join_times import sampled_join_times
 from streamshed.spark.inexact.shed_times import shed_before, shed_now, told_of_all
 from streamshed.spark.loop.carrier_clock import CarrierClock, with_sure_signs
+from streamshed.spark.loop.cold_start import ColdStart
 from streamshed.spark.loop.join_planner import JoinOutcome, JoinPlanner
 from streamshed.spark.loop.outcome_of_report import outcome_of
 from streamshed.spark.loop.partly_joined_times import ComingRows, all_partly_joined
@@ -37,10 +38,10 @@ from streamshed.spark.loop.upcoming_windows import Ahead, NewestRecords, upcomin
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 from streamshed.spark.plan.share_codes import share_codes, sized_shares
 from streamshed.spark.plan.written_plans import KEPT_PLANS, WrittenPlans
-from streamshed.spark.source.catching_up import CatchingUp, beginning_of
+from streamshed.spark.reading.catching_up import CatchingUp, beginning_of
+from streamshed.spark.source.blocks import block_counts, block_cuts, with_unread
 from streamshed.spark.source.lost_rows import LostRows
 from streamshed.spark.source.progress import MicroBatchReport
-from streamshed.spark.source.row_groups import row_group_counts, row_group_cuts, with_unread
 from streamshed.spark.source.upcoming_rows import (
     RowSizes,
     StreamRows,
@@ -75,14 +76,15 @@ class MicroBatchPlanner:
         usual_ranges: Returns `PlanRow.usual_ranges`, likewise.
         lost: Finds rows that brokers have deleted.
         newest_records: Returns `Ahead.newest_records` of a micro-batch; the last argument is what the one before left.
+        paced: Returns `ReadingPace.paced` of a micro-batch.
     """
 
     joined: Mapping[str, JoinOutcome] = MappingProxyType({})
     """The outcomes of the joins in the micro-batch that was recorded last."""
     places = SourcePlaces()
     """Of the sources, once the query is laid out."""
-    skips_row_groups: AbstractSet[str] = frozenset()
-    """The streams of whose files row groups may be left unread, likewise."""
+    skips_blocks: AbstractSet[str] = frozenset()
+    """The streams of whose files blocks may be left unread, likewise."""
     _last_started: float | None = None
     _recorded = -1
     _failure: Exception | None = None
@@ -108,6 +110,7 @@ class MicroBatchPlanner:
         usual_ranges: Callable[[], Mapping[str, UsualRange]] = dict,
         lost: LostRows | None = None,
         newest_records: NewestRecords = lambda _micro_batch_id, _places, _rows_left: {},
+        paced: Callable[[int], Mapping[str, int]] = lambda _micro_batch_id: {},
     ) -> None:
         self._facts, self._loop = facts, loop
         self._checkpoint = checkpoint
@@ -115,12 +118,12 @@ class MicroBatchPlanner:
         self._plans.discard_drafts()
         self._plans.refuse_lost(last_committed(checkpoint))
         self._clock, self._steady_clock = clock, steady_clock
-        self._reports, self._newest_records = reports, newest_records
+        self._reports, self._newest_records, self._paced = reports, newest_records, paced
         self._on_outcome, self._on_decision, self._needs = on_outcome, on_decision, needs
         self._effective_shares, self._usual_ranges = effective_shares, usual_ranges
         self._lost = LostRows({}) if lost is None else lost
         self._joins = joins if joins is not None else JoinPlanner((), frozenset(), dict)
-        self._lock, self._sizes = threading.Lock(), RowSizes()
+        self._lock, self._sizes, self._cold_start = threading.Lock(), RowSizes(), ColdStart()
         self._upcoming: dict[int, dict[str, StreamRows]] = {}
         last = self._plans.last()
         self._carrier = CarrierClock(facts.sources, last, watermark_so_far(checkpoint))
@@ -195,11 +198,9 @@ class MicroBatchPlanner:
         """The watermark at which all windows are closed, microseconds; None: nothing is drained, or not yet."""
         return self._carrier.drained_at
 
-    def pieces(self, micro_batch_id: int) -> int | None:
-        """Return into how many pieces the files of a planned micro-batch can be cut at most; None: into any number."""
-        of_streams = [coming.pieces for coming in self._upcoming.get(micro_batch_id, {}).values()]
-        pieces = [count for count in of_streams if count is not None]
-        return sum(pieces) if pieces and len(pieces) == len(of_streams) else None
+    def coming(self, micro_batch_id: int) -> Mapping[str, StreamRows]:
+        """Return what each stream brings in a planned micro-batch; those lack that do not tell."""
+        return self._upcoming.get(micro_batch_id, {})
 
     def _decided(self, micro_batch_id: int) -> tuple[PlanRow, Decision]:
         ahead = self._ahead(micro_batch_id)
@@ -213,7 +214,7 @@ class MicroBatchPlanner:
     def _ahead(self, micro_batch_id: int) -> Ahead:
         """Look at what is to come, and take up the clock of an earlier run where this is the first."""
         now, steady = self._clock(), self._steady_clock()
-        upcoming = upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, now)
+        upcoming = self._rows_of(micro_batch_id, now)
         refuse_vanished(upcoming)
         self._upcoming[micro_batch_id] = upcoming
         last = self._plans.row(micro_batch_id - 1)
@@ -237,9 +238,7 @@ class MicroBatchPlanner:
             work_per_row=self._facts.of_those_asked(self._joins.work_per_row(ahead.rows)),
             needs=self._needs(ahead.steady),
             # Workers that come and go are to take the load.
-            row_groups=row_group_counts(self.skips_row_groups, ahead.upcoming)
-            if isinstance(self._loop, ControlLoop)
-            else {},
+            blocks=block_counts(self.skips_blocks, ahead.upcoming) if isinstance(self._loop, ControlLoop) else {},
         )
 
     def _row(self, ahead: Ahead, decision: Decision) -> PlanRow:
@@ -257,7 +256,7 @@ class MicroBatchPlanner:
             rows=ahead.rows,
             last={} if last is None else last.streams,
         )
-        coming, cuts = self._coming(ahead), row_group_cuts(decision.read_shares, ahead.upcoming, ahead.micro_batch_id)
+        coming, cuts = self._coming(ahead), block_cuts(decision.read_shares, ahead.upcoming, ahead.micro_batch_id)
         sampled_joins = sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
         shed = (*self._shed(codes, cuts, ahead), *sampled_joins)
         return PlanRow(
@@ -297,7 +296,7 @@ class MicroBatchPlanner:
         decision: Decision,
         codes: dict[str, int] | None,
         directive: JoinDirective | None,
-        cut: RowGroupCut | None,
+        cut: BlockCut | None,
     ) -> StreamPlan:
         intakes, codes_by_share = self._facts.intakes, codes or {}
         return StreamPlan(
@@ -307,23 +306,25 @@ class MicroBatchPlanner:
             work_share=decision.work_shares.get(stream.name, 1.0),
             row_share=decision.row_shares.get(stream.name),
             join=directive,
-            row_groups=cut,
+            blocks=cut,
             **self._carrier.interval_of(stream),
         )
 
     def _read_in(self, micro_batch_id: int, plan: PlanRow | None) -> dict[str, StreamRows]:
         """What a micro-batch has brought that this process did not plan."""
-        at = None if plan is None else plan.decided_at_seconds
-        return upcoming_rows(self._checkpoint, micro_batch_id, self._facts.sources, self.places, self._sizes, at)
+        return self._rows_of(micro_batch_id, None if plan is None else plan.decided_at_seconds)
+
+    def _rows_of(self, micro_batch_id: int, planned_at: float | None) -> dict[str, StreamRows]:
+        sources, paced = self._facts.sources, self._paced(micro_batch_id)
+        return upcoming_rows(self._checkpoint, micro_batch_id, sources, self.places, self._sizes, planned_at, paced)
 
     def _may_drain(self, micro_batch_id: int, upcoming: Mapping[str, StreamRows]) -> bool:
         """Whether nothing more is to come, now that all before it has been recorded."""
         is_unknown = micro_batch_id - 1 in self._clock_lead_seconds and self._recorded < micro_batch_id - 1
         if self._catching_up is None or self._carrier.drained_at is not None or is_unknown:
             return False
-        beginning = beginning_of(
-            self._checkpoint, micro_batch_id, self._facts.sources, self.places, rows_by_name(upcoming)
-        )
+        sources, paced, rows = self._facts.sources, self._paced(micro_batch_id), rows_by_name(upcoming)
+        beginning = beginning_of(self._checkpoint, micro_batch_id, sources, self.places, rows, paced.keys())
         return self._catching_up.begins(beginning)
 
     def _coming(self, ahead: Ahead) -> ComingRows:
@@ -355,8 +356,8 @@ class MicroBatchPlanner:
     def _record(self, report: MicroBatchReport) -> None:
         written = self._plans.row(report.micro_batch_id)
         report = with_unread(with_sure_signs(report, written), written)
-        is_cold, self._recorded = self._recorded < 0, report.micro_batch_id
-        self._observe(report, written)
+        self._recorded = report.micro_batch_id
+        is_cold = self._cold_start.is_cold(self._observe(report, written))
         plans: Mapping[str, StreamPlan] = {} if written is None else written.streams
         started_at_seconds = report.started_at_seconds + self._clock_lead_seconds.get(report.micro_batch_id, 0.0)
         joined = self._learn_of_joins(report, started_at_seconds)
@@ -365,8 +366,8 @@ class MicroBatchPlanner:
         )
         self._on_outcome(report, outcome, plans)
 
-    def _observe(self, report: MicroBatchReport, written: PlanRow | None) -> None:
-        """Take in which rows came, by when, and what is left."""
+    def _observe(self, report: MicroBatchReport, written: PlanRow | None) -> int:
+        """Take in which rows came, by when, and what is left; return how many rows are."""
         upcoming = self._upcoming.pop(report.micro_batch_id, None)
         if upcoming is None:
             upcoming = self._read_in(report.micro_batch_id, written)
@@ -383,6 +384,7 @@ class MicroBatchPlanner:
             self._catching_up.finished(report.started_at_seconds, report.rows_left)
         for name, rows in upcoming.items():
             self._sizes.learn(name, rows.bytes, report.offered_rows.get(name, 0))
+        return sum(report.rows_left.values()) + sum(rows.waiting for rows in upcoming.values())
 
     def _learn_of_joins(self, report: MicroBatchReport, started_at_seconds: float) -> Mapping[str, JoinOutcome]:
         before, self._last_started = self._last_started, started_at_seconds

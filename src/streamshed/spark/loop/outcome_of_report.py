@@ -30,7 +30,7 @@ def outcome_of(
         facts: What never changes.
         joins: Plans joins.
         started_at_seconds: When it started, by the clock that never steps.
-        is_cold: Whether it is the first that this process has seen.
+        is_cold: See `ColdStart`.
     """
     row_shares = {name: plan.row_share for name, plan in plans.items() if plan.row_share is not None}
     rates = {name: plan.sampling_rate for name, plan in plans.items()}
@@ -41,7 +41,7 @@ def outcome_of(
     work_shares |= {name: outcome.status.work_share for name, outcome in joined.items() if joins.sheds(name)}
     work_per_row = dict(joins.work_per_row(report.offered_rows))
     work_per_row |= {name: outcome.work_per_row for name, outcome in joined.items()}
-    read_shares = {name: plan.row_groups.share for name, plan in plans.items() if plan.row_groups is not None}
+    read_shares = {name: plan.blocks.share for name, plan in plans.items() if plan.blocks is not None}
     return MicroBatchOutcome(
         micro_batch_id=report.micro_batch_id,
         offered_rows=facts.of_asked(report.offered_rows),

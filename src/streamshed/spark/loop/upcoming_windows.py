@@ -13,9 +13,9 @@ from streamshed.spark.common.far_ahead import microseconds_of
 from streamshed.spark.domain_facts import DomainFacts
 from streamshed.spark.loop.carrier_clock import CarrierClock
 from streamshed.spark.plan.plan_row import PlanRow
+from streamshed.spark.reading.waiting_times import backlog_of
 from streamshed.spark.source.event_times import event_times, joined_times
 from streamshed.spark.source.upcoming_rows import StreamRows
-from streamshed.spark.source.waiting_times import backlog_of
 
 NewestRecords = Callable[[int, SourcePlaces, Mapping[str, int]], Mapping[str, int]]
 """By micro-batch, places of the sources, and rows that the one before left: `Ahead.newest_records`."""

@@ -10,7 +10,7 @@ from typing import Any
 from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.shed_interval import ShedInterval, share_name
 from streamshed.joins.choose.directive import JoinDirective
-from streamshed.planning.place.row_group_cut import RowGroupCut
+from streamshed.planning.place.block_cut import BlockCut
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.sharing.counted_rows import Role, role_of
@@ -50,7 +50,7 @@ class StreamPlan:
         carrier_until: Up to when it brings empty answers now.
         carrier_time: Its event time now.
         join: Of a joined stream, what of the join is done; None: all of it.
-        row_groups: Which row groups of its files are read; None: all.
+        blocks: Which blocks of its files are read; None: all.
     """
 
     sampling_code: int = WHOLE
@@ -62,7 +62,7 @@ class StreamPlan:
     carrier_until: int | None = None
     carrier_time: int | None = None
     join: JoinDirective | None = None
-    row_groups: RowGroupCut | None = None
+    blocks: BlockCut | None = None
 
     @property
     def sampling_rate(self) -> float:
@@ -128,13 +128,13 @@ class StreamPlan:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> StreamPlan:
         """Read what `to_document` wrote."""
-        sized, join, row_groups = document["sized"], document.get("join"), document.get("row_groups")
+        sized, join, blocks = document["sized"], document.get("join"), document.get("blocks")
         return cls(
             **{
                 **document,
                 "sized": None if sized is None else SizedShares(**sized),
                 "join": None if join is None else JoinDirective.from_document(join),
-                "row_groups": None if row_groups is None else RowGroupCut.from_document(row_groups),
+                "blocks": None if blocks is None else BlockCut.from_document(blocks),
             }
         )
 
@@ -144,7 +144,7 @@ class StreamPlan:
             **{field.name: getattr(self, field.name) for field in fields(self)},
             "sized": None if self.sized is None else asdict(self.sized),
             "join": None if self.join is None else self.join.to_document(),
-            "row_groups": None if self.row_groups is None else self.row_groups.to_document(),
+            "blocks": None if self.blocks is None else self.blocks.to_document(),
         }
 
 

@@ -25,25 +25,37 @@ class Waiting:
     youngest: str | None = None
 
 
-def waiting_files(source: FolderSource, taken: Sequence[str], rows: int) -> Waiting:
+def waiting_files(source: FolderSource, taken: Sequence[str], rows: int, most_bytes: int | None = None) -> Waiting:
     """Return which files of a folder wait for a later micro-batch.
 
-    Only a folder of which a micro-batch takes so many files at most can keep any waiting, and only when it took so
-    many. Spark takes files by age, so those that wait are younger than all that were taken. They are taken to hold as
+    Only a folder of which a micro-batch takes so many files or bytes at most can keep any waiting: of files when it
+    took so many, of bytes when one more file would have been too much. Files that came after Spark had looked do not
+    wait. Spark takes files by age, so those that wait are younger than all that were taken. They are taken to hold as
     many rows each as those of the micro-batch do.
 
     Args:
         source: The folder, in this machine's file system.
         taken: Paths of the micro-batch's files.
         rows: Rows in them.
+        most_bytes: How many bytes it takes at most; None: nobody has said so.
     """
-    most = source.max_files_per_micro_batch
+    most = source.max_files_per_micro_batch if most_bytes is None else 1
     takes_youngest = dict(source.options).get("latestFirst", "false").lower() == "true"
     if most is None or len(taken) < most or takes_youngest:
         return Waiting()
     youngest = max(map(_modified_at, taken))
     waiting = [file for file in _modified(source.path) if file[0] > youngest] if youngest else []
-    return Waiting(round(len(waiting) * rows / len(taken)), max(waiting)[1]) if waiting else Waiting()
+    if not waiting or (most_bytes is not None and sum(map(_size, (*taken, min(waiting)[1]))) <= most_bytes):
+        return Waiting()
+    return Waiting(round(len(waiting) * rows / len(taken)), max(waiting)[1])
+
+
+def _size(path: str) -> int:
+    """How many bytes a file has; 0 if it is gone."""
+    try:
+        return os.path.getsize(path)
+    except FileNotFoundError:
+        return 0
 
 
 def _modified_at(path: str) -> int:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from streamshed.columnar.file_way import OF_LISTING, are_lines_of_files
-from streamshed.control.rows_to_read import FIRST_ROWS
+from streamshed.control.rows_to_read import FIRST_BYTES, FIRST_ROWS
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError, near_miss
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.network import TimeDomain
@@ -37,8 +37,13 @@ from streamshed.spark.source.file_identity import NUMBERED, found_in_files, numb
 from streamshed.spark.source.iceberg_rows import iceberg_rows
 
 
-def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
+def streaming_frame(spark: SparkSession, stream: Stream, *, in_pieces: bool = False) -> DataFrame:
     """Return the streaming DataFrame of a stream's source.
+
+    Args:
+        spark: The session.
+        stream: The stream.
+        in_pieces: Whether the first micro-batches take little of a folder: `ReadingPace` says how much the others do.
 
     Raises:
         SourceUnavailableError: A folder that is not there, a DataFrame that is not streaming.
@@ -46,9 +51,7 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
     match stream.source:
         case FolderSource() as source:
             require_folder(stream)
-            reader = spark.readStream.options(**_options(source))
-            if source.max_files_per_micro_batch is not None:
-                reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
+            reader = _limited(spark.readStream.options(**_options(source)), source, in_pieces=in_pieces)
             return _loaded(reader, source, stream)
         case DeltaSource() as source:
             return table_rows(spark.readStream, source)
@@ -70,6 +73,12 @@ def streaming_frame(spark: SparkSession, stream: Stream) -> DataFrame:
             raise _no_source(stream)
         case _:
             assert_never(stream.source)
+
+
+def _limited(reader: DataStreamReader, source: FolderSource, *, in_pieces: bool) -> DataStreamReader:
+    if source.max_files_per_micro_batch is not None:
+        return reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
+    return reader.option("maxBytesPerTrigger", FIRST_BYTES) if in_pieces and source.can_be_paced else reader
 
 
 def files_read_by_tasks(
@@ -100,8 +109,8 @@ def _files_of_lines(reader: DataFrameReader | DataStreamReader, stream: Stream) 
     if not isinstance(source, FolderSource):
         raise TypeError(f"{source} has no files")
     reader = reader.options(**{name: value for name, value in source.options if name.lower() in OF_LISTING})
-    if isinstance(reader, DataStreamReader) and source.max_files_per_micro_batch is not None:
-        reader = reader.option("maxFilesPerTrigger", source.max_files_per_micro_batch)
+    if isinstance(reader, DataStreamReader):
+        reader = _limited(reader, source, in_pieces=True)
     files = reader.format("binaryFile").schema(_FILE_SCHEMA).load(_location(source.path))
     return files.select(F.input_file_name().alias(FILE_PATH), F.col("length").alias(BYTES))
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from types import MappingProxyType
 
 import pyarrow as pa
 from pyarrow import parquet
 
-from streamshed.columnar.text_rows import row_group_sizes
+from streamshed.columnar.file_rows import block_rows
+from streamshed.columnar.text_rows import block_sizes
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.sources import FileFormat, FolderSource
@@ -41,14 +43,15 @@ class StreamRows:
 
     Attributes:
         rows: Rows.
-        bytes: Their bytes, where rows are only estimated from them.
+        bytes: How many bytes their files have.
         events: Their event times, if known.
         waiting: Rows of a folder that have come, but wait for a later micro-batch.
         waiting_until: The latest event time in the youngest file of those, if its footer tells.
         vanished: Files that it was to read and that are not there.
         has_empty_files: Whether one of its files has no byte: its rows are to be left out.
         is_counted: Whether the files themselves tell how many rows there are.
-        row_groups: How many rows the row groups of its files have, by path; of text, how many bytes.
+        blocks: How many rows the blocks of its files have, by path; of text, how many bytes.
+        row_groups: How many row groups its files of Parquet have.
     """
 
     rows: int
@@ -59,27 +62,35 @@ class StreamRows:
     vanished: tuple[str, ...] = ()
     has_empty_files: bool = False
     is_counted: bool = False
-    row_groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    blocks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    row_groups: int = 0
 
     @property
     def pieces(self) -> int | None:
         """Into how many pieces files can be cut at most, each with rows of its own; None: into any number."""
-        return self.row_group_count if self.is_counted else None
+        return self.row_groups if self.is_counted else None
 
     @property
-    def row_group_count(self) -> int:
-        """How many row groups its files have."""
-        return sum(map(len, self.row_groups.values()))
+    def block_count(self) -> int:
+        """How many blocks its files have."""
+        return sum(map(len, self.blocks.values()))
 
     @property
     def files(self) -> PlannedFiles:
         """What its files hold, to be compared when they are read again."""
-        return PlannedFiles(rows=self.rows if self.is_counted else 0, bytes=self.bytes)
+        return PlannedFiles(rows=self.rows, bytes=0) if self.is_counted else PlannedFiles(rows=0, bytes=self.bytes)
 
     @property
     def tells_events(self) -> bool:
         """Whether the event times of all rows are known."""
         return self.events is not None or (self.is_counted and self.rows == 0)
+
+
+def pieces_of(coming: Iterable[StreamRows]) -> int | None:
+    """Return into how many pieces the files of some streams can be cut at most; None: into any number."""
+    of_streams = [rows.pieces for rows in coming]
+    pieces = [count for count in of_streams if count is not None]
+    return sum(pieces) if pieces and len(pieces) == len(of_streams) else None
 
 
 @dataclass
@@ -107,6 +118,7 @@ def upcoming_rows(
     places: SourcePlaces,
     sizes: RowSizes,
     now_seconds: float | None,
+    paced: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, StreamRows]:
     """Return what each stream over a folder or a broker brings in a micro-batch; streams that do not tell are left out.
 
@@ -120,6 +132,7 @@ def upcoming_rows(
         sizes: What is known of rows of text.
         now_seconds: When the micro-batch was planned: event times that are too far ahead of that do not count, as their
             rows are set aside; None: all count.
+        paced: Of streams over folders that streamshed limits, how many bytes a micro-batch takes at most.
     """
     files = files_of(checkpoint, micro_batch_id, places)
     counts = rows_by_offsets(checkpoint, micro_batch_id, places)
@@ -129,18 +142,23 @@ def upcoming_rows(
         if isinstance(source, FolderSource):
             if "://" not in source.path:
                 paths = [local_path(path) or path for number in sources for path in files.get(number, ())]
-                coming[stream.name] = _in_folder(stream, source, paths, sizes, now_seconds)
+                coming[stream.name] = _in_folder(stream, source, paths, sizes, now_seconds, paced.get(stream.name))
         elif sources and counts.keys() >= set(sources):
             coming[stream.name] = StreamRows(sum(counts[number] for number in sources))
     return coming
 
 
 def _in_folder(
-    stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes, now_seconds: float | None
+    stream: Stream,
+    source: FolderSource,
+    paths: Sequence[str],
+    sizes: RowSizes,
+    now_seconds: float | None,
+    most_bytes: int | None,
 ) -> StreamRows:
     furthest = furthest_event(stream, now_seconds)
     coming = _rows(stream, source, paths, sizes, furthest)
-    waiting = waiting_files(source, paths, coming.rows)
+    waiting = waiting_files(source, paths, coming.rows, most_bytes)
     youngest = None if waiting.youngest is None else _rows(stream, source, [waiting.youngest], sizes, furthest).events
     return replace(
         coming,
@@ -208,19 +226,21 @@ def refuse_lost(upcoming: Mapping[str, StreamRows], read_rows: Mapping[str, int]
 def _rows(
     stream: Stream, source: FolderSource, paths: Sequence[str], sizes: RowSizes, furthest: int | None
 ) -> StreamRows:
+    bytes_by_path = {path: os.path.getsize(path) for path in paths if os.path.exists(path)}
+    size = sum(bytes_by_path.values())
     if source.format is not FileFormat.PARQUET:
-        bytes_by_path = {path: os.path.getsize(path) for path in paths if os.path.exists(path)}
-        size = sum(bytes_by_path.values())
-        groups = {path: row_group_sizes(path, count) for path, count in bytes_by_path.items()}
-        return StreamRows(sizes.rows_in(stream.name, size), size, row_groups=groups)
+        blocks = {path: block_sizes(path, count) for path, count in bytes_by_path.items()}
+        return StreamRows(sizes.rows_in(stream.name, size), size, blocks=blocks)
     stored = stream.attribute.stored
     footers = {path: footer for path in paths if (footer := _footer(path, stored)) is not None}
     events_by_path = {path: footer.events for path, footer in footers.items() if footer.events is not None}
     bounds = [bound for path, events in events_by_path.items() if (bound := _believed(path, stored, events, furthest))]
     complete = bool(bounds) and len(events_by_path) == len(footers)
     events = EventBounds(min(b.first for b in bounds), max(b.last for b in bounds)) if complete else None
-    row_groups = {path: rows for footer in footers.values() for path, rows in footer.row_groups.items()}
-    return StreamRows(sum(footer.rows for footer in footers.values()), events=events, row_groups=row_groups)
+    blocks = {path: rows for footer in footers.values() for path, rows in footer.blocks.items()}
+    row_groups = sum(footer.row_groups for footer in footers.values())
+    rows = sum(footer.rows for footer in footers.values())
+    return StreamRows(rows, size, events=events, blocks=blocks, row_groups=row_groups)
 
 
 def _believed(path: str, stored: StoredColumn | None, events: EventBounds, furthest: int | None) -> EventBounds | None:
@@ -248,11 +268,13 @@ def _read_footer(path: str, stored: StoredColumn | None, _size: int, _modified_a
     """The same, kept for as long as the file is not written anew."""
     metadata = parquet.read_metadata(path)
     events = None if stored is None else events_in_footer(metadata, stored)
-    row_groups = {path: tuple(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))}
-    if events is None:
-        return StreamRows(metadata.num_rows, row_groups=row_groups)
-    bounds = EventBounds(min(first for first, _ in events), max(last for _, last in events))
-    return StreamRows(metadata.num_rows, events=bounds, row_groups=row_groups)
+    sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    bounds = None if events is None else EventBounds(*_ends(events))
+    return StreamRows(metadata.num_rows, events=bounds, blocks={path: block_rows(sizes)}, row_groups=len(sizes))
+
+
+def _ends(events: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    return min(first for first, _ in events), max(last for _, last in events)
 
 
 def waiting_rows(upcoming: Mapping[str, StreamRows], rows_left: Mapping[str, int]) -> dict[str, int]:

@@ -49,7 +49,7 @@ class CompiledStream:
         summed: Of a joined stream, the sharing classes of which results may be summed up already.
         row_by_row: Why its rows go through Spark one by one; None: they are taken by columns.
         spark_rows: What Spark does for each of its rows.
-        skips_row_groups: Whether row groups of its files may be left unread, where state tells cohorts apart.
+        skips_blocks: Whether blocks of its files may be left unread, where state tells cohorts apart.
     """
 
     work: StreamWork
@@ -61,7 +61,7 @@ class CompiledStream:
     summed: frozenset[int] = frozenset()
     row_by_row: str | None = None
     spark_rows: SparkRows = SparkRows.ALL
-    skips_row_groups: bool = False
+    skips_blocks: bool = False
 
     def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
@@ -111,12 +111,12 @@ def compile_stream(
     line = _line(sampled_rows(source.rows, stream, stream_admission), work, stream_admission.plan, costs)
     slots = (*work.slots, *work.count_slots)
     types = slot_types(line, work.program, slots)
-    row_by_row, spark_rows, skips_row_groups = None, SparkRows.ALL, False
+    row_by_row, spark_rows, skips_blocks = None, SparkRows.ALL, False
     try:
         way = column_way(source.rows, work, types, stream_admission, source.files, source.tasks)
         by_columns = sampled_rows(source.rows, stream, stream_admission, way.rows)
         line, spark_rows = _line(by_columns, work, stream_admission.plan, costs), way.spark_rows
-        skips_row_groups = way.skips_row_groups
+        skips_blocks = way.skips_blocks
     except Untranslatable as reason:
         row_by_row = str(reason)
     outputs = (
@@ -135,7 +135,7 @@ def compile_stream(
         summed=source.summed,
         row_by_row=row_by_row,
         spark_rows=spark_rows,
-        skips_row_groups=skips_row_groups,
+        skips_blocks=skips_blocks,
     )
 
 

@@ -45,7 +45,7 @@ def placed(
         gating: Which of the codes are whose.
         with_instants: Whether the times of rows are asked for.
         of_pairs: Whether each row tells its own rate: it is a result of a join that is sampled.
-        in_cohorts: Whether the codes may be followed by the cohort of the row's row group.
+        in_cohorts: Whether the codes may be followed by the cohort of the row's block.
         delay: So much later than the watermark passes their times rows have come, microseconds.
 
     Returns:

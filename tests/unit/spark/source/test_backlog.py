@@ -65,3 +65,13 @@ def test_the_youngest_file_that_waits_is_told(tmp_path: Path) -> None:
     paths = written(tmp_path, ["a.json", "b.json", "day=2/c.json"])
     assert waiting_files(source(tmp_path, 1), paths[:1], 10) == Waiting(20, paths[2])
     assert waiting_files(source(tmp_path, 1), paths[2:], 10) == Waiting()
+
+
+@pytest.mark.parametrize(("most_bytes", "rows"), [(29, 100), (30, 0), (10**9, 0)])
+def test_what_would_have_been_taken_came_later(tmp_path: Path, most_bytes: int, rows: int) -> None:
+    """Of four files of ten bytes two were taken: a third would have been, if Spark had seen it."""
+    paths = [str(tmp_path / f"{number}.json") for number in range(4)]
+    for age, path in enumerate(paths):
+        Path(path).write_text("0123456789")
+        os.utime(path, ns=(0, 10**9 + age))
+    assert waiting_files(source(tmp_path, None), paths[:2], 100, most_bytes).rows == rows

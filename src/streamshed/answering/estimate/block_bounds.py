@@ -1,4 +1,4 @@
-"""How far off totals over rows may be that were left out many at once, as row groups were not read."""
+"""How far off totals over rows may be that were left out many at once, as blocks were not read."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.network.terms.join_shedding import COHORTS
 
 LEAST_COHORTS = 8
-"""With rows in fewer of them a window may as well lie in row groups that were not read."""
+"""With rows in fewer of them a window may as well lie in blocks that were not read."""
 
 
-def has_row_groups(partials: WindowPartials) -> Truths:
-    """Return which windows hold rows of a micro-batch that read only some row groups."""
+def has_blocks(partials: WindowPartials) -> Truths:
+    """Return which windows hold rows of a micro-batch that read only some blocks."""
     if "cohorts" not in partials.columns.schema.names:
         return np.zeros(len(partials), np.bool_)
     lengths = pc.fill_null(pc.list_value_length(partials.array("cohorts")), 0)
     return np.asarray(lengths.to_numpy(zero_copy_only=False) > 0)
 
 
-def with_row_groups(
+def with_blocks(
     shape: Shape,
     partials: WindowPartials,
     numbers: Doubles,
     error: Doubles,
     bounds: tuple[Doubles, Doubles],
-    in_row_groups: Truths,
+    in_blocks: Truths,
     confidence: float,
 ) -> tuple[Doubles, tuple[Doubles, Doubles], Truths]:
-    """Widen what is known of counts, sums and averages by how much row groups differ.
+    """Widen what is known of counts, sums and averages by how much blocks differ.
 
     Those that are read are divided into K = 16 cohorts of as many rows each. With Z_k what cohort k brings to a total,
     divided by P, the variance of the total is V = K/(K − 1)·(1 − P)·Σ(Z_k − mean Z)², see `CohortSums.spread`; that of
@@ -42,7 +42,7 @@ def with_row_groups(
     one, the share r is left, so that a bound that is a away from the estimate becomes sqrt(r·a² + t²·V) away, t the
     quantile of Student's distribution with K − 1 degrees of freedom.
 
-    Of windows that not all cohorts have rows of, few row groups tell: their answers are low, and t has one degree of
+    Of windows that not all cohorts have rows of, few blocks tell: their answers are low, and t has one degree of
     freedom less than there are cohorts with rows. With fewer than `LEAST_COHORTS` of them a window may lie in row
     groups none of which was read, and nobody knows how many rows it has: a count has no upper bound, and others have
     none. So have averages whose cohorts are all alike.
@@ -53,20 +53,20 @@ def with_row_groups(
         numbers: The estimates.
         error: Their standard errors, as if rows had been sampled one by one.
         bounds: Their bounds, likewise.
-        in_row_groups: Of which windows row groups may have been left unread.
+        in_blocks: Of which windows blocks may have been left unread.
         confidence: c, in (0, 1).
 
     Returns:
         Standard errors, bounds, and which answers are low for it.
     """
-    if not in_row_groups.any():
+    if not in_blocks.any():
         return error, bounds, np.zeros(len(partials), np.bool_)
     spread = brought_spread(shape, partials)
     is_average = shape.function is AggregateKind.AVG
     with np.errstate(invalid="ignore", divide="ignore"):
         factor = 1.0 / partials.doubles("present_weighted") ** 2 if is_average else 1.0
         variance = np.maximum(np.nan_to_num(spread.variance * factor), 0.0)
-    is_dark = in_row_groups & ((spread.cohorts < LEAST_COHORTS) | (is_average & (variance == 0)))
+    is_dark = in_blocks & ((spread.cohorts < LEAST_COHORTS) | (is_average & (variance == 0)))
     rest = np.sqrt(_share_of_others(shape, partials))
     half = np.sqrt(variance) * special.stdtrit(np.maximum(spread.cohorts - 1, 1), 0.5 + confidence / 2)
     lower, upper = (
@@ -80,9 +80,9 @@ def with_row_groups(
     upper = np.where(is_dark, np.nan, upper)
     widened = np.where(is_dark, np.nan, np.hypot(rest * np.nan_to_num(error), np.sqrt(variance)))
     return (
-        np.where(in_row_groups, widened, error),
-        (np.where(in_row_groups, lower, bounds[0]), np.where(in_row_groups, upper, bounds[1])),
-        is_dark | (in_row_groups & (spread.cohorts < COHORTS)),
+        np.where(in_blocks, widened, error),
+        (np.where(in_blocks, lower, bounds[0]), np.where(in_blocks, upper, bounds[1])),
+        is_dark | (in_blocks & (spread.cohorts < COHORTS)),
     )
 
 

@@ -1,11 +1,11 @@
-"""How much is read of topics is said between micro-batches; a run begins once it is settled where."""
+"""A run begins once it is settled where topics are read, and asks how new their records are."""
 
 from __future__ import annotations
 
 import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -13,7 +13,6 @@ from typing import Any, cast
 import pytest
 
 from streamshed.control.loop import ControlLoop
-from streamshed.control.rows_to_read import FIRST_ROWS, LARGEST_STEP
 from streamshed.control.settings import ControlSettings
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
@@ -22,23 +21,10 @@ from streamshed.network.source.kafka_source import kafka
 from streamshed.spark.checkpoint.partition_offsets import PartitionOffsets
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
-from streamshed.spark.loop import topic_reading
-from streamshed.spark.loop.topic_reading import TopicReading
-from streamshed.spark.source.progress import MicroBatchReport
+from streamshed.spark.reading import topic_reading
+from streamshed.spark.reading.topic_reading import TopicReading
 
 PLACES = SourcePlaces(streams=(("packets",), ()), lines=(0, 1))
-REPORT = MicroBatchReport(
-    micro_batch_id=0,
-    started_at_seconds=100.0,
-    processing_seconds=1.0,
-    offered_rows={"packets": 30_000},
-    admitted_rows={},
-    earliest_event={},
-    latest_event={},
-    readable=frozenset(),
-    watermark=0,
-    state_rows=0,
-)
 NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -53,11 +39,10 @@ class Reading:
     def __init__(
         self, path: Path, monkeypatch: pytest.MonkeyPatch, control: Mapping[str, Any] = NO_SETTINGS, **settings: Any
     ) -> None:
-        self.checkpoint, self.limits = Storage.at(str(path)), list[Mapping[str, int]]()
+        self.checkpoint = Storage.at(str(path))
         self.tells: int | None = 77
         self.asked = list[PartitionOffsets]()
         monkeypatch.setattr(topic_reading, "Broker", lambda *_: self)
-        monkeypatch.setattr(topic_reading, "limit_rows", lambda *arguments: self.limits.append(arguments[-1]))
         packets: Rows = stream("packets", kafka("packets", "a:1", **settings), time="timestamp")
         loop_settings = ControlSettings(trigger_interval_seconds=2.0, **control)
         loop = ControlLoop(network(packets.query("all")), loop_settings, clock=lambda: 0.0)
@@ -75,40 +60,6 @@ class Reading:
     def begin(self) -> None:
         self.checkpoint.write_text("sources/0/0", '\0v1\n{"packets":{"0":0}}')
         self.topics.begin(cast(Any, Query()), PLACES)
-
-
-def test_each_micro_batch_may_read_four_times_as_much_as_the_largest_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reading = Reading(tmp_path, monkeypatch)
-    reading.begin()
-    until = 0
-    for number, rows in enumerate((FIRST_ROWS, 40_000, 500)):
-        until += rows
-        reading.planned(number, until)
-        reading.topics.written(number)
-    assert reading.limits == [{"packets": LARGEST_STEP * rows} for rows in (FIRST_ROWS, 40_000, 40_000)]
-
-
-def test_the_users_own_limit_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reading = Reading(tmp_path, monkeypatch, max_rows_per_micro_batch=700)
-    reading.begin()
-    reading.planned(0, 700)
-    reading.topics.written(0)
-    assert reading.limits == [{"packets": 700}]
-
-
-def test_what_arrives_is_what_was_read_and_what_more_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """10,000 rows a second come, of which 30,000 are read in 4 s: twice as many may be read as arrive."""
-    reading = Reading(tmp_path, monkeypatch)
-    reading.begin()
-    reading.planned(0, 4_000_000)
-    reading.topics.finished(replace(REPORT, rows_left={"packets": 5_000}))
-    late = replace(REPORT, micro_batch_id=1, started_at_seconds=104.0, rows_left={"packets": 15_000_000})
-    reading.topics.finished(late)
-    reading.topics.written(0)
-    arriving_rows_per_second = (30_000 + 15_000_000 - 5_000) / 4.0
-    assert reading.limits == [{"packets": round(2 * 1.6 * arriving_rows_per_second)}]
 
 
 def test_it_begins_once_it_is_written_down_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,8 @@
-"""Rows that a task reads itself: Spark tells it which, by one row of each block of a file.
+"""Rows that a task reads itself: Spark tells it which, by one row of each span of a file.
 
 Of Parquet files Spark's source finds, splits and counts the rows, and hands on those whose number is a multiple of
-`BLOCK_ROWS`. Of text files it finds the files, and each is cut by `BLOCK_BYTES`. Each row stands for the block that it
-begins, so every row of a file is in the block of exactly one task, wherever splits end. Of what is in a file Spark
+`SPAN_ROWS`. Of text files it finds the files, and each is cut by `SPAN_BYTES`. Each row stands for the span that it
+begins, so every row of a file is in the span of exactly one task, wherever splits end. Of what is in a file Spark
 reads nothing.
 """
 
@@ -18,11 +18,11 @@ import pyarrow as pa
 
 from streamshed.columnar.file_rows import FileRows
 from streamshed.columnar.row_file import AnySpan, RowFile, RowPart, part_of_rows
-from streamshed.columnar.spark_hash import hash_of_row, row_group_draws
+from streamshed.columnar.spark_hash import block_draws, hash_of_row
 from streamshed.columnar.text_rows import TextRows
 from streamshed.columnar.texts.dictionaries import plain
 from streamshed.joins.model.arrays import Ints
-from streamshed.planning.place.row_group_cut import UNREAD, RowGroupCut
+from streamshed.planning.place.block_cut import UNREAD, BlockCut
 from streamshed.spark.columns.row_admission import Admitted, RowPlaces, RowPlan, Words, admitted
 from streamshed.spark.columns.taking import Taking
 from streamshed.spark.common.internal_names import (
@@ -35,15 +35,17 @@ from streamshed.spark.common.internal_names import (
     SAMPLING_CODES,
 )
 
-BLOCK_ROWS = 1 << 16
-"""A power of two: so many rows of a Parquet file are a block."""
-BLOCK_BYTES = 1 << 22
-"""So many bytes of a text file are a block: the lines that begin in them."""
+SPAN_ROWS = 1 << 16
+"""A power of two: so many rows of a Parquet file are a span."""
+MOST_BLOCKS = 64
+"""So many blocks are read at once, at most."""
+SPAN_BYTES = 1 << 22
+"""So many bytes of a text file are a span: the lines that begin in them."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Neighboring blocks of a file.
+    """Neighboring spans of a file.
 
     Attributes:
         path: Of the file, a URI as Spark writes it.
@@ -59,13 +61,13 @@ class Stretch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockRows:
-    """Reads the rows of blocks, and takes them by columns.
+class SpanRows:
+    """Reads the rows of spans, and takes them by columns.
 
     Attributes:
         taking: Takes them.
         is_text: Whether the rows are lines of text files; if not, those of Parquet files.
-        block: How long a block is, in bytes or rows.
+        span: How long a span is, in bytes or rows.
         schema: Of the rows, as `taking` expects them.
         types: Of the columns that the source delivers, by name.
         instant_columns: Those of them that tell when a row is.
@@ -77,7 +79,7 @@ class BlockRows:
 
     taking: Taking
     is_text: bool = False
-    block: int = BLOCK_ROWS
+    span: int = SPAN_ROWS
     schema: pa.Schema
     types: Mapping[str, pa.DataType]
     instant_columns: tuple[str, ...] = ()
@@ -90,7 +92,7 @@ class BlockRows:
         """Yield what Spark has to go on with; see `Taking.rows`. Of text files nobody else has counted the rows.
 
         Args:
-            record_batches: The first rows of blocks: `FILE_PATH`, `FILE_ROW`, `PARTITION_VALUES`, and what all rows
+            record_batches: The first rows of spans: `FILE_PATH`, `FILE_ROW`, `PARTITION_VALUES`, and what all rows
                 are told in the micro-batch.
         """
         counts: list[int] = []
@@ -108,30 +110,32 @@ class BlockRows:
                     name: firsts.column(name)[0].as_py() for name in firsts.schema.names if name != PARTITION_VALUES
                 }
                 plan = RowPlan.of(plan_values, self.whole_words)
-            for stretch in stretches(firsts, self.block):
+            for stretch in stretches(firsts, self.span):
                 yield from self._of_stretch(stretch, plan, counts)
 
     def _of_stretch(self, stretch: Stretch, plan: RowPlan, counts: list[int]) -> Iterator[pa.RecordBatch]:
         types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
         path = local_path(stretch.path)
         file: RowFile[Any] = TextRows.of(path, types) if self.is_text else FileRows.of(path, types)
-        for start, stop, cohort in self._read(file, path, stretch, plan.cut):
-            for run in file.runs(start, stop):
+        for start, stop, cohort, rows in self._read(file, path, stretch, plan.cut):
+            for run in rows.runs(start, stop):
                 counts.append(len(run.numbers))
-                yield from self._of_run(file, run, stretch, plan, cohort)
+                yield from self._of_run(rows, run, stretch, plan, cohort)
 
     def _read(
-        self, file: RowFile[AnySpan], path: str, stretch: Stretch, cut: RowGroupCut | None
-    ) -> Iterator[tuple[int, int, str | None]]:
-        """From where to where a stretch is read, and the cohorts of the row groups there, if not all are read."""
+        self, file: RowFile[Any], path: str, stretch: Stretch, cut: BlockCut | None
+    ) -> Iterator[tuple[int, int, str | None, RowFile[Any]]]:
+        """From where to where a stretch is read, the cohort there if not all blocks are, and what reads it."""
         if cut is None:
-            yield stretch.start, stretch.stop, None
+            yield stretch.start, stretch.stop, None, file
             return
-        groups = file.row_groups(stretch.start, stretch.stop)
-        cohorts = cut.cohorts(row_group_draws(self.salt, path, [group.first for group in groups]))
-        for group, cohort in zip(groups, cohorts.tolist(), strict=True):
-            if cohort != UNREAD:
-                yield group.start, group.stop, f"{cohort:x}"
+        blocks = file.blocks(stretch.start, stretch.stop)
+        cohorts = cut.cohorts(block_draws(self.salt, path, [block.number for block in blocks])).tolist()
+        read = [(block, f"{cohort:x}") for block, cohort in zip(blocks, cohorts, strict=True) if cohort != UNREAD]
+        for first in range(0, len(read), MOST_BLOCKS):
+            at_once = read[first : first + MOST_BLOCKS]
+            rows = file.only([block for block, _ in at_once])
+            yield from ((block.start, block.stop, cohort, rows) for block, cohort in at_once)
 
     def _of_run(
         self, file: RowFile[AnySpan], run: AnySpan, stretch: Stretch, plan: RowPlan, cohort: str | None = None
@@ -204,12 +208,12 @@ class BlockRows:
         return columns | {PASSES: pa.StructArray.from_arrays(arrays, fields=list(kind))}
 
 
-def stretches(firsts: pa.RecordBatch, block: int) -> Iterator[Stretch]:
-    """Yield the blocks that rows begin, neighboring ones together.
+def stretches(firsts: pa.RecordBatch, span: int) -> Iterator[Stretch]:
+    """Yield the spans that rows begin, neighboring ones together.
 
     Args:
         firsts: `FILE_PATH`, `FILE_ROW`, and `PARTITION_VALUES`: per column a struct of `is_told` and `value`.
-        block: How long a block is.
+        span: How long a span is.
 
     Example:
         >>> rows = [{FILE_PATH: "file:///a", FILE_ROW: 0}, {FILE_PATH: "file:///a", FILE_ROW: 65_536}]
@@ -222,11 +226,11 @@ def stretches(firsts: pa.RecordBatch, block: int) -> Iterator[Stretch]:
     paths, numbers = firsts.column(FILE_PATH).to_pylist(), firsts.column(FILE_ROW).to_pylist()
     for index, (path, number) in enumerate(zip(paths, numbers, strict=True)):
         if waiting is not None and (waiting.path, waiting.stop) == (path, number):
-            waiting = Stretch(path, waiting.start, number + block, waiting.constants)
+            waiting = Stretch(path, waiting.start, number + span, waiting.constants)
             continue
         if waiting is not None:
             yield waiting
-        waiting = Stretch(path, number, number + block, _constants(firsts.column(PARTITION_VALUES), index))
+        waiting = Stretch(path, number, number + span, _constants(firsts.column(PARTITION_VALUES), index))
     if waiting is not None:
         yield waiting
 

@@ -23,8 +23,8 @@ class Beginning:
     Attributes:
         after_seconds: Spark has looked for what it reads after that, seconds since the epoch.
         idle: The streams of which it reads nothing.
-        may_leave: The streams over a broker, a table of Iceberg, or DataFrames, of which it may leave something for
-            later.
+        may_leave: The streams of which it may leave something for later: over a broker, a table of Iceberg, or
+            DataFrames, and over folders of which it takes so many bytes at most.
         rows: Of streams that tell, how many rows it reads.
     """
 
@@ -84,7 +84,12 @@ def _takes_all(stream: Stream) -> bool:
 
 
 def beginning_of(
-    checkpoint: Storage, micro_batch_id: int, streams: Sequence[Stream], places: SourcePlaces, rows: Mapping[str, int]
+    checkpoint: Storage,
+    micro_batch_id: int,
+    streams: Sequence[Stream],
+    places: SourcePlaces,
+    rows: Mapping[str, int],
+    paced: AbstractSet[str] = frozenset(),
 ) -> Beginning:
     """Return what is written of a micro-batch before it runs.
 
@@ -94,6 +99,7 @@ def beginning_of(
         streams: The streams whose rows come from outside.
         places: Of their sources.
         rows: Of streams that tell, how many rows it reads.
+        paced: The streams over folders that may keep files for a later one, as streamshed limits what they bring.
     """
     idle = idle_sources(checkpoint, micro_batch_id, places)
     limited = limited_sources(checkpoint, micro_batch_id, places)
@@ -104,6 +110,6 @@ def beginning_of(
     return Beginning(
         looked_by_seconds(checkpoint, micro_batch_id - 1),
         idle={name for name, sources in of_streams.items() if sources <= idle},
-        may_leave={name for name in over_frames if of_streams[name] & limited},
+        may_leave={name for name in over_frames if of_streams[name] & limited} | paced,
         rows=rows,
     )

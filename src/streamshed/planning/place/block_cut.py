@@ -1,4 +1,4 @@
-"""The sampler before reading: which row groups of a stream's files are read in a micro-batch, and in which cohorts.
+"""The sampler before reading: which blocks of a stream's files are read in a micro-batch, and in which cohorts.
 
 Of Parquet files they are those of the file, of lines of text all that begin in some stretch of it.
 """
@@ -15,24 +15,24 @@ import numpy.typing as npt
 from streamshed.network.terms.join_shedding import COHORTS
 
 UNREAD = -1
-"""In the place of a cohort: the row group is not read."""
+"""In the place of a cohort: the block is not read."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowGroupCut:
-    """The row groups that are read: those that have drawn less than the last limit.
+class BlockCut:
+    """The blocks that are read: those that have drawn less than the last limit.
 
     Each has drawn a number in [0, 1), a hash of its file and place. As many rows are read as the share asks for: the
-    number of row groups is no matter of chance, as it would be if each were read with some probability. So an estimate
-    that scales what was read by 1/share is off only as far as row groups differ.
+    number of blocks is no matter of chance, as it would be if each were read with some probability. So an estimate
+    that scales what was read by 1/share is off only as far as blocks differ.
 
     Those that are read are divided into cohorts of as many rows each, from whose spread answers tell how far off they
     may be.
 
     Attributes:
         share: Of all rows, those that are in them.
-        limits: One for each cohort, ascending: its row groups have drawn less, and no less than the limit before.
-        turn: By so much cohorts are renamed, so that a few row groups of several micro-batches are in different ones.
+        limits: One for each cohort, ascending: its blocks have drawn less, and no less than the limit before.
+        turn: By so much cohorts are renamed, so that a few blocks of several micro-batches are in different ones.
     """
 
     share: float
@@ -40,13 +40,13 @@ class RowGroupCut:
     turn: int = 0
 
     def cohorts(self, drawn: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        """Return the cohort of each row group, or `UNREAD`.
+        """Return the cohort of each block, or `UNREAD`.
 
         Args:
             drawn: What each has drawn.
 
         Example:
-            >>> cut = RowGroupCut(share=0.5, limits=tuple(number / 32 for number in range(1, 17)))
+            >>> cut = BlockCut(share=0.5, limits=tuple(number / 32 for number in range(1, 17)))
             >>> cut.cohorts(np.array([0.0, 0.1, 0.49, 0.5])).tolist()
             [0, 3, 15, -1]
         """
@@ -55,16 +55,16 @@ class RowGroupCut:
 
     @classmethod
     def of(cls, drawn: npt.NDArray[np.float64], rows: npt.NDArray[np.int64], share: float, turn: int) -> Self | None:
-        """Return the cut at which a share of the rows is read, or just more; None: all row groups are.
+        """Return the cut at which a share of the rows is read, or just more; None: all blocks are.
 
         Args:
-            drawn: What each row group has drawn.
+            drawn: What each block has drawn.
             rows: How many rows each has.
             share: In (0, 1].
             turn: Another one in each micro-batch.
 
         Example:
-            >>> cut = RowGroupCut.of(np.arange(64) / 64, np.full(64, 10), 0.24, 0)
+            >>> cut = BlockCut.of(np.arange(64) / 64, np.full(64, 10), 0.24, 0)
             >>> cut.share, cut.limits[:2], cut.limits[-1]
             (0.25, (0.015625, 0.03125), 0.25)
         """

@@ -1,6 +1,6 @@
-"""Row groups that are left unread: the same ones after a kill, and answers that tell how far off they may be for it.
+"""Blocks that are left unread: the same ones after a kill, and answers that tell how far off they may be for it.
 
-Of Parquet files, and of text, where stretches of a file are row groups.
+Of Parquet files, and of text, where stretches of a file are blocks.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from scipy.stats import t
 
-from streamshed.columnar.text_rows import ROW_GROUP_BYTES
+from streamshed.columnar.text_rows import BLOCK_BYTES
 from streamshed.network.model.query import Query
 from streamshed.network.source.sources import FileFormat
 from streamshed.network.terms.join_shedding import COHORTS
-from streamshed.planning.place.row_group_cut import RowGroupCut
+from streamshed.planning.place.block_cut import BlockCut
 from streamshed.planning.tree.quantization import sampling_rate_of
 from tests.spark.event_times import instants, seconds_of
 from tests.spark.harness import Found
@@ -37,22 +37,24 @@ from tests.spark.trunks.sample import CODES, CONFIDENCE, SHED_STEPS
 from tests.spark.trunks.sample.events import STEP_SECONDS, STEPS
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
 
-ROW_GROUPS, ROWS_EACH = 100, 60
+BLOCKS, ROWS_EACH = 100, 60
 READ = (1.0, 0.5, 0.25, 0.3, 1.0)
 """By step, the share of its rows that is to be read: more than that of the rows that are in a sample."""
+GOLDEN = np.uint64(11400714819323198485)
+"""2⁶⁴ ÷ the golden ratio, 1.618..."""
 LEAST_COHORTS = 8
-"""With rows in fewer of them, nobody knows how many there are in row groups that were not read."""
-STREAMS = ("row_groups", "stretches")
+"""With rows in fewer of them, nobody knows how many there are in blocks that were not read."""
+STREAMS = ("blocks", "stretches")
 QUERIES = {"all": lambda values: values > 0, "few": lambda values: values > 120}
 WINDOW_SECONDS = 30
-PADDING = "." * (ROW_GROUP_BYTES // ROWS_EACH - 60)
-"""Lines are so long that about as many are in a row group."""
+PADDING = "." * (BLOCK_BYTES // ROWS_EACH - 60)
+"""Lines are so long that about as many are in a block."""
 
 
 def _rows() -> list[pa.Table]:
-    """Each row group has rows of the whole step; its values are near one another."""
-    size, chance = ROW_GROUPS * ROWS_EACH, np.random.default_rng(8)
-    levels = np.repeat(chance.normal(100.0, 20.0, ROW_GROUPS), ROWS_EACH).clip(min=30)
+    """Each block has rows of the whole step; its values are near one another."""
+    size, chance = BLOCKS * ROWS_EACH, np.random.default_rng(8)
+    levels = np.repeat(chance.normal(100.0, 20.0, BLOCKS), ROWS_EACH).clip(min=30)
     return [
         pa.table(
             {
@@ -72,7 +74,7 @@ def _write_lines(path: Path, rows: pa.Table) -> None:
 SETTINGS = {"time": "ts", "watermark": "61 seconds"}
 INPUTS = (
     Input(
-        name="row_groups",
+        name="blocks",
         steps=_rows,
         write=lambda path, rows: parquet.write_table(rows, path, row_group_size=ROWS_EACH),
         schema="ts timestamp, v bigint",
@@ -107,21 +109,21 @@ SCENARIO = Scenario(
 )
 
 
-def _cuts(outcome: Outcome, stream: str) -> dict[int, RowGroupCut | None]:
+def _cuts(outcome: Outcome, stream: str) -> dict[int, BlockCut | None]:
     """By step, what the plan says."""
     plans = outcome.plans()
-    return {step: plans[number].streams[stream].row_groups for step, number in outcome.readers(stream).items()}
+    return {step: plans[number].streams[stream].blocks for step, number in outcome.readers(stream).items()}
 
 
 @pytest.mark.parametrize("stream", STREAMS)
 def test_just_more_rows_are_read_than_was_asked(outcome: Outcome, stream: str) -> None:
     for step, cut in _cuts(outcome, stream).items():
         assert (cut is None) == (READ[step] == 1)
-        assert cut is None or READ[step] <= cut.share < READ[step] + 1.5 / ROW_GROUPS
+        assert cut is None or READ[step] <= cut.share < READ[step] + 1.5 / BLOCKS
 
 
 class Kept:
-    """The rows that are to be kept of each step, by what plain Spark hashes files, row groups and rows to."""
+    """The rows that are to be kept of each step, by what plain Spark hashes files, blocks and rows to."""
 
     def __init__(self, outcome: Outcome, stream: str, spark: SparkSession) -> None:
         self._cuts, rows = _cuts(outcome, stream), outcome.table(stream)
@@ -130,20 +132,22 @@ class Kept:
         self.seconds = np.asarray(rows["ts"].cast("int64")) / 1e6
         folder, is_text = outcome.cast.path / "in" / stream, stream == "stretches"
         files = [folder / f"{step:03}.{'json' if is_text else 'parquet'}" for step in range(STEPS)]
-        numbers = [_starts(file) if is_text else np.arange(ROW_GROUPS * ROWS_EACH) for file in files]
-        each = ROW_GROUP_BYTES if is_text else ROWS_EACH
+        numbers = [_starts(file) if is_text else np.arange(BLOCKS * ROWS_EACH) for file in files]
+        each = BLOCK_BYTES if is_text else ROWS_EACH
         places = pd.DataFrame(
             {
                 "path": np.repeat([str(file) for file in files], [*map(len, numbers)]),
                 "number": np.concatenate(numbers),
-                "first": np.concatenate([number // each * each for number in numbers]),
+                "block": np.concatenate([number // each for number in numbers]),
             }
         )
         row = F.xxhash64(F.lit(stream), F.concat(F.lit("file://"), "path"), "number")
-        row_group = F.xxhash64(F.lit(f"{stream} row group"), "path", "first")
-        columns = [F.shiftrightunsigned(one, 11) * F.lit(2.0**-53) for one in (row, row_group)]
-        drawn = spark.createDataFrame(places).select(columns[0].alias("row"), columns[1].alias("row_group")).toPandas()
-        self._of_rows, self._of_row_groups = drawn.row.to_numpy(), drawn.row_group.to_numpy()
+        of_file = F.xxhash64(F.lit(f"{stream} block"), "path")
+        uniform = F.shiftrightunsigned(row, 11) * F.lit(2.0**-53)
+        drawn = spark.createDataFrame(places).select(uniform.alias("row"), of_file.alias("of_file")).toPandas()
+        self._of_rows = drawn.row.to_numpy()
+        of_blocks = drawn.of_file.to_numpy().view(np.uint64) + places.block.to_numpy().astype(np.uint64) * GOLDEN
+        self._of_blocks = (of_blocks >> np.uint64(11)) * 2.0**-53
 
     @cached_property
     def epoch(self) -> float:
@@ -151,12 +155,12 @@ class Kept:
 
     @cache  # noqa: B019 - it lives as long as the module's tests
     def of(self, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Which rows of a step are kept, and the cohort of each row, as far as its row group is read."""
+        """Which rows of a step are kept, and the cohort of each row, as far as its block is read."""
         cut, is_here = self._cuts[step], self.steps == step
         if cut is None:
             return is_here, np.zeros(len(self.steps), np.int64)
-        is_read = self._of_row_groups < cut.limits[-1]
-        below = np.sum([self._of_row_groups >= limit for limit in cut.limits], axis=0)
+        is_read = self._of_blocks < cut.limits[-1]
+        below = np.sum([self._of_blocks >= limit for limit in cut.limits], axis=0)
         rate = sampling_rate_of(CODES[step])
         return is_here & is_read & (self._of_rows * cut.share < rate), (below + cut.turn) % COHORTS
 
@@ -219,7 +223,7 @@ def _check_bounds(row: Found, values: np.ndarray, cohorts: np.ndarray, rate: flo
 
 @pytest.mark.parametrize("stream", STREAMS)
 def test_bounds_are_far_wider_than_if_rows_had_been_drawn(outcome: Outcome, stream: str) -> None:
-    """The values of a row group are near one another."""
+    """The values of a block are near one another."""
     answers = outcome.rows(f"{stream}_all")
     means = [row for row in answers if row.aggregate == "mean" and _step(row) in SHED_STEPS]
     assert len(means) == 2 * len(SHED_STEPS)

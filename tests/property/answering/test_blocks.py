@@ -1,4 +1,4 @@
-"""Bounds hold where whole row groups were left unread, be the rows of each alike or not."""
+"""Bounds hold where whole blocks were left unread, be the rows of each alike or not."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ import pytest
 from streamshed.answering.answer.answering import Answering
 from streamshed.answering.table.output import Output, Shape
 from streamshed.answering.table.shed_interval import ShedInterval
+from streamshed.columnar.spark_hash import block_draws
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.network.terms.join_shedding import COHORTS
-from streamshed.planning.place.row_group_cut import UNREAD, RowGroupCut
+from streamshed.planning.place.block_cut import UNREAD, BlockCut
 from tests.unit.answering.partials import kept, partials
 
 _SHAPES = [(AggregateKind.COUNT, True), (AggregateKind.SUM, False), (AggregateKind.AVG, False)]
 _OUTPUTS = [Output("q", "s", kind.name, Shape(kind, rows, None, ()), 7, 0) for kind, rows in _SHAPES]
 Doubles = npt.NDArray[np.float64]
+_BLOCKS_EACH = 25
+"""So many are in each file."""
 
 
 class Population:
-    """Rows of a query in row groups of files, beside others.
+    """Rows of a query in blocks of files, beside others.
 
     Args:
-        sizes: How many rows each row group has in all.
+        sizes: How many rows each block has in all.
         passing: Which share of its rows the query takes, on average.
-        spread: How much that differs from row group to row group: the coefficient of variation.
+        spread: How much that differs from block to block: the coefficient of variation.
         level: By how much the mean of its values does; rows of one have a deviation of 1 around it.
     """
 
@@ -46,10 +49,13 @@ class Population:
         self.truth = (len(every), every.sum(), every.mean())
 
     def sample(self, share: float, rate: float, draw: int) -> dict[str, Any]:
-        """Window partials of a sample: row groups with a share of the rows; of all rows some, at a rate."""
+        """Window partials of a sample: blocks with a share of the rows; of all rows some, at a rate."""
         chance = np.random.default_rng(draw)
-        drawn = chance.random(len(self.sizes))
-        cut = RowGroupCut.of(drawn, self.sizes, share, draw)
+        files = range(0, len(self.sizes), _BLOCKS_EACH)
+        drawn = np.concatenate([block_draws(f"{draw}", f"/in/{file}", range(_BLOCKS_EACH)) for file in files])
+        # Of one order, those that are spread evenly may be a lucky choice or a bad one.
+        drawn = chance.permutation(drawn[: len(self.sizes)])
+        cut = BlockCut.of(drawn, self.sizes, share, draw)
         assert cut is not None
         cohorts = cut.cohorts(drawn)
         by_cohort: list[list[Doubles]] = [[] for _ in range(COHORTS)]
@@ -74,21 +80,21 @@ class Population:
 
 def _answers(population: Population, share: float, rate: float, draws: int) -> list[list[dict[str, Any]]]:
     samples = partials(*(population.sample(share, rate, draw) for draw in range(draws)))
-    shed = [ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": rate}, in_row_groups=True)]
+    shed = [ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": rate}, in_blocks=True)]
     return [pa.Table.from_batches(Answering([one], 0.95).answers(samples, shed)).to_pylist() for one in _OUTPUTS]
 
 
 ALIKE = np.full(200, 300)
 POPULATIONS = {
     "as if row by row": (Population(ALIKE, passing=0.3, spread=0.0, level=0.0), 0.3, 0.1),
-    "row groups differ": (Population(ALIKE, passing=0.3, spread=0.5, level=1.0), 0.3, 0.3),
+    "blocks differ": (Population(ALIKE, passing=0.3, spread=0.5, level=1.0), 0.3, 0.3),
     "rows of each are alike": (Population(ALIKE, passing=0.3, spread=1.0, level=5.0), 0.25, 0.05),
     "of many sizes": (
         Population(np.random.default_rng(3).integers(20, 900, 300), passing=0.5, spread=0.5, level=2.0),
         0.2,
         0.1,
     ),
-    "few row groups": (Population(np.full(60, 1000), passing=0.5, spread=0.3, level=1.0), 0.3, 0.2),
+    "few blocks": (Population(np.full(60, 1000), passing=0.5, spread=0.3, level=1.0), 0.3, 0.2),
     "not as many as cohorts": (Population(np.full(40, 1000), passing=0.5, spread=0.3, level=1.0), 0.25, 0.2),
 }
 
@@ -103,7 +109,7 @@ def test_bounds_hold_as_often_as_they_should(name: str) -> None:
         assert np.mean(holds) > 0.917
 
 
-def test_bounds_as_of_rows_fail_where_the_rows_of_a_row_group_are_alike() -> None:
+def test_bounds_as_of_rows_fail_where_the_rows_of_a_block_are_alike() -> None:
     population, share, rate = POPULATIONS["rows of each are alike"]
     blind = [{**population.sample(share, rate, draw), "cohorts": []} for draw in range(200)]
     shed = [ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": rate})]
@@ -113,20 +119,20 @@ def test_bounds_as_of_rows_fail_where_the_rows_of_a_row_group_are_alike() -> Non
 
 
 def test_estimates_are_right_on_average() -> None:
-    population, share, rate = POPULATIONS["row groups differ"]
+    population, share, rate = POPULATIONS["blocks differ"]
     counts, sums, _ = ([one["value"] for one in told] for told in _answers(population, share, rate, draws=400))
     for values, truth in zip((counts, sums), population.truth, strict=False):
         assert abs(np.mean(values) - truth) < 4 * np.std(values) / np.sqrt(len(values))
 
 
 def test_the_number_of_rows_read_is_no_matter_of_chance() -> None:
-    """A count of all rows is off only as far as one row group more or less is read."""
+    """A count of all rows is off only as far as one block more or less is read."""
     population = Population(ALIKE, passing=1.0, spread=0.0, level=0.0)
     counts = [one["value"] for one in _answers(population, 0.3, 0.3, draws=50)[0]]
     assert np.std(counts) / population.truth[0] < 0.001
 
 
-def test_few_row_groups_are_told_to_be_few() -> None:
+def test_few_blocks_are_told_to_be_few() -> None:
     sparse = Population(np.full(400, 100), passing=0.02, spread=12.0, level=0.0)
     for told in _answers(sparse, 0.05, 0.05, draws=50):
         assert all(one["low"] for one in told)
@@ -135,7 +141,7 @@ def test_few_row_groups_are_told_to_be_few() -> None:
 
 def test_a_window_that_was_not_seen_has_no_upper_bound() -> None:
     nothing = {"rows": 0, "present": 0, "rows_weighted": 0.0, "present_weighted": 0.0, "greatest_weight": None}
-    interval = ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": 0.1}, in_row_groups=True)
+    interval = ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": 0.1}, in_blocks=True)
     [batch] = Answering([_OUTPUTS[0]], 0.95).answers(partials(nothing | {"cohorts": []}), [interval])
     [told] = batch.to_pylist()
     assert (told["value"], told["lower"], told["upper"], told["low"]) == (0.0, 0.0, None, True)

@@ -1,15 +1,17 @@
-"""Which row groups are read: as many rows as a share asks for, in cohorts of as many rows each."""
+"""Which blocks are read: as many rows as a share asks for, in cohorts of as many rows each."""
 
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from streamshed.columnar.spark_hash import block_draws
 from streamshed.network.terms.join_shedding import COHORTS
-from streamshed.planning.place.row_group_cut import UNREAD, RowGroupCut
+from streamshed.planning.place.block_cut import UNREAD, BlockCut
 
 SIZES = st.lists(st.integers(0, 1000), max_size=80)
 SHARES = st.floats(1e-3, 1.0)
@@ -18,7 +20,7 @@ SHARES = st.floats(1e-3, 1.0)
 @given(sizes=SIZES, share=SHARES, turn=st.integers(0, 10**6), seed=st.integers(0, 999))
 def test_just_more_rows_are_read_than_the_share_asks_for(sizes: list[int], share: float, turn: int, seed: int) -> None:
     rows, drawn = np.array(sizes, np.int64), np.random.default_rng(seed).random(len(sizes))
-    cut = RowGroupCut.of(drawn, rows, share, turn)
+    cut = BlockCut.of(drawn, rows, share, turn)
     if cut is None:
         largest = rows.max(initial=0)
         assert not rows.any() or share * rows.sum() > rows.sum() - largest - 1
@@ -33,7 +35,7 @@ def test_just_more_rows_are_read_than_the_share_asks_for(sizes: list[int], share
 @given(count=st.integers(64, 400), share=st.floats(0.3, 0.7), seed=st.integers(0, 99))
 def test_cohorts_have_as_many_rows_each(count: int, share: float, seed: int) -> None:
     rows, drawn = np.full(count, 100), np.random.default_rng(seed).random(count)
-    cut = RowGroupCut.of(drawn, rows, share, seed)
+    cut = BlockCut.of(drawn, rows, share, seed)
     assert cut is not None
     cohorts = cut.cohorts(drawn)
     of_cohorts = np.bincount(cohorts[cohorts != UNREAD], minlength=COHORTS)
@@ -43,13 +45,30 @@ def test_cohorts_have_as_many_rows_each(count: int, share: float, seed: int) -> 
 @given(sizes=SIZES, share=SHARES)
 def test_a_cut_is_written_and_read(sizes: list[int], share: float) -> None:
     drawn = np.random.default_rng(1).random(len(sizes))
-    cut = RowGroupCut.of(drawn, np.array(sizes, np.int64), share, 7)
-    assert cut is None or RowGroupCut.from_document(json.loads(json.dumps(cut.to_document()))) == cut
+    cut = BlockCut.of(drawn, np.array(sizes, np.int64), share, 7)
+    assert cut is None or BlockCut.from_document(json.loads(json.dumps(cut.to_document()))) == cut
 
 
-def test_few_row_groups_of_several_micro_batches_are_in_different_cohorts() -> None:
+def test_few_blocks_of_several_micro_batches_are_in_different_cohorts() -> None:
     drawn, rows = np.arange(16) / 16, np.full(16, 10)
-    cuts = [RowGroupCut.of(drawn, rows, 0.5, turn) for turn in range(2)]
+    cuts = [BlockCut.of(drawn, rows, 0.5, turn) for turn in range(2)]
     cohorts = [set(cut.cohorts(drawn).tolist()) - {UNREAD} for cut in cuts if cut is not None]
     assert [len(one) for one in cohorts] == [8, 8]
     assert not set.intersection(*cohorts)
+
+
+@given(
+    count=st.integers(1, 3000), first=st.integers(0, 2000), length=st.integers(1, 2000), limit=st.floats(0.001, 0.999)
+)
+def test_blocks_that_are_read_are_spread_evenly_over_a_file(count: int, first: int, length: int, limit: float) -> None:
+    """Weyl's sequence of the golden ratio: of any neighbors as many are read as of any others, but for a few."""
+    is_read = block_draws("packets", f"/in/{count}", range(count)) < limit
+    neighbors = is_read[first : first + length]
+    assert abs(neighbors.sum() - limit * len(neighbors)) < 1.5 + 0.5 * math.log2(1 + len(neighbors))
+
+
+def test_files_begin_anywhere() -> None:
+    """Of files of one block each, as many are read as the limit says: they draw what their paths hash to."""
+    drawn = np.concatenate([block_draws("packets", f"/in/{file}", [0]) for file in range(4000)])
+    for limit in (0.05, 0.3, 0.7):
+        assert abs((drawn < limit).mean() - limit) < 4 * math.sqrt(limit * (1 - limit) / len(drawn))

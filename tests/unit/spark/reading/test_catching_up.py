@@ -17,7 +17,7 @@ from streamshed.network.source.kafka_source import kafka
 from streamshed.network.source.sources import folder
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
-from streamshed.spark.source.catching_up import Beginning, CatchingUp, beginning_of
+from streamshed.spark.reading.catching_up import Beginning, CatchingUp, beginning_of
 from tests.unit.network.examples import FakeFrame
 
 COLUMNS = [("ts", "timestamp"), ("v", "int")]

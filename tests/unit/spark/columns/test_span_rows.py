@@ -1,4 +1,4 @@
-"""What a task reads of a file: the blocks it was told of, and of columns what it needs."""
+"""What a task reads of a file: the spans it was told of, and of columns what it needs."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamshed.columnar.file_rows import MOST_ROWS
-from streamshed.columnar.spark_hash import hash_of_row, row_group_draws
-from streamshed.columnar.text_rows import ROW_GROUP_BYTES, TextRows, row_group_sizes
+from streamshed.columnar.spark_hash import block_draws, hash_of_row
+from streamshed.columnar.text_rows import BLOCK_BYTES, TextRows, block_sizes
 from streamshed.errors import SourceMismatchError
-from streamshed.planning.place.row_group_cut import UNREAD, RowGroupCut
-from streamshed.spark.columns.block_rows import BLOCK_ROWS, BlockRows
+from streamshed.planning.place.block_cut import UNREAD, BlockCut
+from streamshed.spark.columns.span_rows import SPAN_ROWS, SpanRows
 from streamshed.spark.common.internal_names import (
+    BLOCK_CUT,
     COHORT,
     FILE_PATH,
     FILE_ROW,
     NOW,
     PARTITION_VALUES,
-    ROW_GROUP_CUT,
     SAMPLING_CODES,
     SAMPLING_RATE,
 )
@@ -55,7 +55,7 @@ class Passed:
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of which one column cannot be read."""
     path = tmp_path_factory.mktemp("rows") / "0.parquet"
-    ids = range(BLOCK_ROWS + 10)
+    ids = range(SPAN_ROWS + 10)
     old = pa.array([-(10**16)] * len(ids), pa.timestamp("us", "UTC"))
     table = pa.table({"id": pa.array(ids, pa.int64()), "old": old})
     pq.write_table(table.replace_schema_metadata({"org.apache.spark.version": "2.4.0"}), path)
@@ -63,7 +63,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _read(path: Path, names: Iterable[str], firsts: Iterable[int], **told: Any) -> pa.Table:
-    rows = BlockRows(
+    rows = SpanRows(
         taking=Passed(),  # type: ignore[arg-type] # it is all that is asked of it
         schema=pa.schema([field for field in SCHEMA if field.name in {*names} or field.name.startswith("__")]),
         types={name: SCHEMA.field(name).type for name in names},
@@ -83,10 +83,10 @@ def _read(path: Path, names: Iterable[str], firsts: Iterable[int], **told: Any) 
 
 def test_blocks_are_read_and_no_other_rows(path: Path) -> None:
     for firsts, expected in (
-        ([0], range(BLOCK_ROWS)),
-        ([BLOCK_ROWS], range(BLOCK_ROWS, BLOCK_ROWS + 10)),
-        ([0, BLOCK_ROWS], range(BLOCK_ROWS + 10)),
-        ([BLOCK_ROWS, 0], [*range(BLOCK_ROWS, BLOCK_ROWS + 10), *range(BLOCK_ROWS)]),
+        ([0], range(SPAN_ROWS)),
+        ([SPAN_ROWS], range(SPAN_ROWS, SPAN_ROWS + 10)),
+        ([0, SPAN_ROWS], range(SPAN_ROWS + 10)),
+        ([SPAN_ROWS, 0], [*range(SPAN_ROWS, SPAN_ROWS + 10), *range(SPAN_ROWS)]),
     ):
         table = _read(path, ["id"], firsts)
         assert table["id"].to_pylist() == list(expected)
@@ -101,16 +101,16 @@ def test_where_no_row_is_kept_nothing_else_is_read(path: Path) -> None:
 
 def test_a_sample_is_nested_in_a_larger_one(path: Path) -> None:
     sampled = [set(_read(path, ["id"], [0], **{SAMPLING_RATE: share})["id"].to_pylist()) for share in (0.1, 0.3, 1.0)]
-    assert sampled[0] < sampled[1] < sampled[2] == set(range(BLOCK_ROWS))
-    assert len(sampled[0]) == pytest.approx(0.1 * BLOCK_ROWS, rel=0.05)
-    assert len(sampled[1]) == pytest.approx(0.3 * BLOCK_ROWS, rel=0.03)
+    assert sampled[0] < sampled[1] < sampled[2] == set(range(SPAN_ROWS))
+    assert len(sampled[0]) == pytest.approx(0.1 * SPAN_ROWS, rel=0.05)
+    assert len(sampled[1]) == pytest.approx(0.3 * SPAN_ROWS, rel=0.03)
 
 
-def test_a_row_group_that_is_read_in_parts_is_sampled_as_a_whole(tmp_path: Path) -> None:
+def test_a_block_that_is_read_in_parts_is_sampled_as_a_whole(tmp_path: Path) -> None:
     ids = np.arange(2 * MOST_ROWS + 1000)
     path = tmp_path / "0.parquet"
     pq.write_table(pa.table({"id": ids}), path, row_group_size=len(ids))
-    firsts = range(0, len(ids), BLOCK_ROWS)
+    firsts = range(0, len(ids), SPAN_ROWS)
     table = _read(path, ["id"], firsts, **{SAMPLING_RATE: 0.2})
     hashes = hash_of_row([pa.scalar("rows"), pa.array(ids)], len(ids)).view(np.uint64) >> np.uint64(11)
     expected = ids[hashes < 0.2 * 2**53]
@@ -118,17 +118,17 @@ def test_a_row_group_that_is_read_in_parts_is_sampled_as_a_whole(tmp_path: Path)
     assert {*expected // MOST_ROWS} == {0, 1, 2}
 
 
-def test_of_row_groups_that_are_read_so_many_more_rows_are_kept(tmp_path: Path) -> None:
-    """Whatever stretches tasks are told of, a row group is in one cohort; and at a rate, as many rows are kept."""
+def test_of_blocks_that_are_read_so_many_more_rows_are_kept(tmp_path: Path) -> None:
+    """Whatever stretches tasks are told of, a block is in one cohort; and at a rate, as many rows are kept."""
     size, count, share, rate = 5000, 100, 0.3, 0.2
     ids, path = np.arange(size * count), tmp_path / "0.parquet"
     pq.write_table(pa.table({"id": ids}), path, row_group_size=size)
-    drawn = row_group_draws("rows", str(path), [number * size for number in range(count)])
-    cut = RowGroupCut.of(drawn, np.full(count, size), share, 3)
+    drawn = block_draws("rows", str(path), range(count))
+    cut = BlockCut.of(drawn, np.full(count, size), share, 3)
     assert cut is not None
     cohorts = cut.cohorts(drawn)
-    told = {SAMPLING_RATE: rate, ROW_GROUP_CUT: cut.to_document()}
-    firsts = range(0, len(ids), BLOCK_ROWS)
+    told = {SAMPLING_RATE: rate, BLOCK_CUT: cut.to_document()}
+    firsts = range(0, len(ids), SPAN_ROWS)
     tables = [_read(path, ["id"], [first], **told) for first in firsts]
     together, apart = _read(path, ["id"], firsts, **told), pa.concat_tables(tables)
     assert together.equals(apart)
@@ -140,27 +140,27 @@ def test_of_row_groups_that_are_read_so_many_more_rows_are_kept(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_row_groups_of_text_are_stretches_of_the_file(tmp_path: Path, *, packed: bool) -> None:
-    """Each line is in the row group in which it begins; a packed file is one."""
+def test_blocks_of_text_are_stretches_of_the_file(tmp_path: Path, *, packed: bool) -> None:
+    """Each line is in the block in which it begins; a packed file is one."""
     lines = [f"{number} {'x' * (number % 700)}" for number in range(5000)]
     text = "".join(f"{line}\n" for line in lines).encode()
     path = tmp_path / ("0.json.gz" if packed else "0.json")
     path.write_bytes(gzip.compress(text) if packed else text)
-    sizes = row_group_sizes(str(path), path.stat().st_size)
+    sizes = block_sizes(str(path), path.stat().st_size)
     firsts = [0, *np.cumsum(sizes)[:-1].tolist()]
-    assert len(sizes) == (1 if packed else -(-len(text) // ROW_GROUP_BYTES))
+    assert len(sizes) == (1 if packed else -(-len(text) // BLOCK_BYTES))
     file = TextRows.of(str(path), {"value": pa.string()})
-    stretches = [(start, start + 4 * ROW_GROUP_BYTES) for start in range(0, len(text), 4 * ROW_GROUP_BYTES)]
-    groups = [group for start, stop in stretches for group in file.row_groups(start, stop)]
-    assert [group.first for group in groups] == firsts
+    stretches = [(start, start + 4 * BLOCK_BYTES) for start in range(0, len(text), 4 * BLOCK_BYTES)]
+    blocks = [block for start, stop in stretches for block in file.blocks(start, stop)]
+    assert [BLOCK_BYTES * block.number for block in blocks] == firsts
     read = [
-        (group.first, value)
-        for group in groups
-        for run in file.runs(group.start, group.stop)
+        (BLOCK_BYTES * block.number, value)
+        for block in blocks
+        for run in file.runs(block.start, block.stop)
         for part in file.parts(run, ["value"])
         for value in part.columns["value"].to_pylist()
     ]
     assert [value for _, value in read] == lines
     begins = np.cumsum([0, *[len(line) + 1 for line in lines[:-1]]])
-    expected = np.zeros(len(lines)) if packed else begins // ROW_GROUP_BYTES * ROW_GROUP_BYTES
+    expected = np.zeros(len(lines)) if packed else begins // BLOCK_BYTES * BLOCK_BYTES
     assert [first for first, _ in read] == expected.tolist()

@@ -1,0 +1,1 @@
+"""How much micro-batches read of what waits."""

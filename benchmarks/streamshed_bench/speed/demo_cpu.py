@@ -22,6 +22,8 @@ from streamshed_bench.runs.workplace import Workplace
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from streamshed.spark import Run
+
 ROWS = 500_000
 """Rows of a micro-batch."""
 
@@ -43,6 +45,19 @@ class DemoSizes:
     micro_batches: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoRun:
+    """What was seen of the demo's network.
+
+    Args:
+        cpu: CPU seconds of the micro-batches that count, together; None: the system does not tell.
+        rows: Rows of the micro-batches, in order, those to warm up included, but for the last.
+    """
+
+    cpu: CpuSeconds | None
+    rows: tuple[int, ...]
+
+
 def microseconds_per_row(cpu: CpuSeconds, micro_batches: int) -> dict[str, float]:
     """Return the CPU time of a row of so many micro-batches, by who used it.
 
@@ -57,8 +72,8 @@ def microseconds_per_row(cpu: CpuSeconds, micro_batches: int) -> dict[str, float
 
 def demo_cpu(
     spark: SparkSession, place: Workplace, sizes: DemoSizes, *, seed: int, progress: Callable[[str, float], None]
-) -> CpuSeconds | None:
-    """Run the demo's network over its records, nothing shed, and return what the micro-batches that count used.
+) -> DemoRun:
+    """Run the demo's network over its records, nothing shed, and see what CPU the micro-batches that count use.
 
     Each micro-batch has the rows of ten files, which come while the query is held back.
 
@@ -69,9 +84,6 @@ def demo_cpu(
         seed: Equal seeds give equal packets.
         progress: Told what is being done, and which share of it is done.
 
-    Returns:
-        CPU seconds of all of them together; None where the system does not tell.
-
     Raises:
         StuckQueryError: The query did not go on.
     """
@@ -81,7 +93,7 @@ def demo_cpu(
     placer = _staged(packets, sizes, lambda share: progress("staging the demo's packets", 0.2 * share))
     with ExitStack() as stack:
         placer.place(ROWS)
-        turnstile = _started(stack, packets, spark, place)
+        run, turnstile = _started(stack, packets, spark, place)
         turnstile.first(timeout_seconds=_TIMEOUT_SECONDS)
 
         def ran(micro_batches: int, step: str, begin: float, end: float) -> CpuMeter | None:
@@ -93,7 +105,8 @@ def demo_cpu(
 
         before = ran(sizes.warm_up - 1, "warming up the demo's queries", 0.2, 0.6)
         after = ran(sizes.micro_batches, "the demo's queries", 0.6, 1.0)
-    return None if before is None or after is None else after.since(before)
+        rows = tuple(int(rows) for rows in run.journal()["offered_rows"])
+    return DemoRun(cpu=None if before is None or after is None else after.since(before), rows=rows)
 
 
 def _staged(packets: DemoPackets, sizes: DemoSizes, progress: Callable[[float], None]) -> FilePlacer:
@@ -113,7 +126,7 @@ def _staged(packets: DemoPackets, sizes: DemoSizes, progress: Callable[[float], 
     return FilePlacer(feed, watched)
 
 
-def _started(stack: ExitStack, packets: DemoPackets, spark: SparkSession, place: Workplace) -> Turnstile:
+def _started(stack: ExitStack, packets: DemoPackets, spark: SparkSession, place: Workplace) -> tuple[Run, Turnstile]:
     from streamshed.spark import each_micro_batch, start
 
     turnstile = Turnstile()
@@ -127,7 +140,7 @@ def _started(stack: ExitStack, packets: DemoPackets, spark: SparkSession, place:
     )
     stack.callback(run.stop)
     stack.callback(turnstile.open)
-    return turnstile
+    return run, turnstile
 
 
 def _watched(packets: DemoPackets) -> Path:

@@ -22,7 +22,7 @@ from streamshed_bench.speed.contest_rounds import (
     figures_of_rounds,
     measured_rounds,
 )
-from streamshed_bench.speed.demo_cpu import ROWS, DemoSizes, demo_cpu, microseconds_per_row
+from streamshed_bench.speed.demo_cpu import DemoRun, DemoSizes, demo_cpu, microseconds_per_row
 from streamshed_bench.speed.throughput_pictures import draw_text_throughput
 
 
@@ -110,7 +110,7 @@ def run_over_text(options: BenchOptions) -> BenchResult:
             check, rounds = measured_rounds(
                 contest, duckdb, sizes.seven, lambda step, share: progress(step, 0.1 + 0.6 * share)
             )
-            used = demo_cpu(
+            demo = demo_cpu(
                 spark,
                 place,
                 sizes.demo,
@@ -118,10 +118,10 @@ def run_over_text(options: BenchOptions) -> BenchResult:
                 progress=lambda step, share: progress(step, 0.7 + 0.3 * share),
             )
     duckdb.close()
-    cpu = {} if used is None else microseconds_per_row(used, sizes.demo.micro_batches)
+    cpu = {} if demo.cpu is None else microseconds_per_row(demo.cpu, sizes.demo.micro_batches)
     return BenchResult(
         figures=figures_of_text(rounds, check, cpu),
-        details=_details(rounds, cpu, sizes),
+        details=_details(rounds, demo, cpu, sizes),
         picture=partial(draw_text_throughput, bars=rounds.medians, cpu=cpu),
     )
 
@@ -139,15 +139,15 @@ def _staged(options: BenchOptions, place: Workplace, sizes: TextSizes) -> tuple[
     )
 
 
-def _details(rounds: Rounds, cpu: Mapping[str, float], sizes: TextSizes) -> dict[str, object]:
+def _details(rounds: Rounds, demo: DemoRun, cpu: Mapping[str, float], sizes: TextSizes) -> dict[str, object]:
     return {
         "rows_per_micro_batch": {
             "ours": sizes.rows_of(sizes.seven.ours),
             "native_7": sizes.rows_of(sizes.seven.native),
-            "demo": ROWS,
         },
         "rounds": asdict(rounds),
         "demo_cpu_microseconds_per_row": dict(cpu),
+        "demo_rows_of_micro_batches": list(demo.rows),
         "demo_micro_batches": sizes.demo.micro_batches,
         "demo_warm_up": sizes.demo.warm_up,
         "duckdb_threads": DUCKDB_THREADS,

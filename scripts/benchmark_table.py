@@ -8,8 +8,9 @@
 A file holds the figures of one run: `benchmark`; `variant`, an option of the run, or null; `machine`, a letter that the
 page explains, "any" where equal seeds give equal figures, or null; `commit`; and `figures`, null where one was not
 measured. Where several files have a figure, the table has their values in the order of the files' names. `bars.json`
-names the figures that the table shows, in its order, and the bar of each, "" where it has none. Each value is held
-against "≥ x" and "≤ x". A quick run is shown where there is no other.
+names the figures that the table shows, in its order, and the bar of each, "" where it has none; a variant may have
+figures and bars of its own, such as "throughput --text". Each value is held against "≥ x" and "≤ x". A quick run is
+shown where there is no full one of its variant.
 """
 
 import argparse
@@ -64,9 +65,11 @@ def bar_text(bar: str, values: list[float | None]) -> str:
 def table(runs: list[dict[str, Any]], bars: dict[str, dict[str, str]]) -> str:
     """Write the table: a row per benchmark, variant and figure that is to be shown."""
     lines = [HEAD]
-    for benchmark, shown in bars.items():
-        variants = {run["variant"] for run in runs if run["benchmark"] == benchmark}
-        for variant in sorted(variants - {QUICK} or variants, key=lambda option: option or ""):
+    for key, shown in bars.items():
+        benchmark = key.split(" ")[0]
+        options = {run["variant"] or "" for run in runs if key_of(run, bars) == key}
+        for option in sorted(option for option in options if QUICK not in option or full(option) not in options):
+            variant = option or None
             runs_of_variant = [run for run in runs if (run["benchmark"], run["variant"]) == (benchmark, variant)]
             name = benchmark if variant is None else f"{benchmark} `{variant}`"
             above = ""
@@ -80,6 +83,28 @@ def table(runs: list[dict[str, Any]], bars: dict[str, dict[str, str]]) -> str:
     return "".join(lines)
 
 
+def full(variant: str) -> str:
+    """Return the variant of the full run.
+
+    >>> full("--quick --text"), full("--quick"), full("--cluster")
+    ('--text', '', '--cluster')
+    """
+    return variant.replace(QUICK, "").strip()
+
+
+def key_of(run: dict[str, Any], bars: dict[str, dict[str, str]]) -> str:
+    """Return under which name a run's figures and bars are: that of its variant, else of its benchmark.
+
+    >>> bars = {"throughput": {}, "throughput --text": {}}
+    >>> key_of({"benchmark": "throughput", "variant": "--quick --text"}, bars)
+    'throughput --text'
+    >>> key_of({"benchmark": "throughput", "variant": "--quick"}, bars)
+    'throughput'
+    """
+    name = f"{run['benchmark']} {full(run['variant'] or '')}".strip()
+    return name if name in bars else str(run["benchmark"])
+
+
 def places_text(runs: list[dict[str, Any]]) -> str:
     """Write on which machines and of which commits runs were."""
     return "; ".join(dict.fromkeys(f"{run['machine'] or 'unknown'} {run['commit'] or '–'}" for run in runs))
@@ -88,7 +113,7 @@ def places_text(runs: list[dict[str, Any]]) -> str:
 def add(file: Path, machine: str, folder: Path) -> None:
     """Take the figures of what `streamshed bench --json` wrote, in the place of those of earlier runs."""
     report = json.loads(file.read_text("utf-8"))
-    options = [option for option in ("quick", "cluster") if report[option]]
+    options = [option for option in ("quick", "text", "cluster") if report[option]]
     variant = " ".join(f"--{option}" for option in options) or None
     for earlier in folder.glob("*.json"):
         run = json.loads(earlier.read_text("utf-8"))

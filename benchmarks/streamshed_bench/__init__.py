@@ -7,7 +7,7 @@ from typing import cast
 
 from streamshed_bench.contract import BenchOptions, BenchResult
 
-__all__ = ["BENCHMARKS", "MODULES", "ON_CLUSTER", "BenchOptions", "BenchResult", "Benchmark"]
+__all__ = ["BENCHMARKS", "MODULES", "ON_CLUSTER", "ON_TEXT", "BenchOptions", "BenchResult", "Benchmark"]
 
 Benchmark = Callable[[BenchOptions], BenchResult]
 
@@ -49,3 +49,6 @@ BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType({name: _loaded_when_run(n
 
 ON_CLUSTER = frozenset({"burst"})
 """Those that can be asked to let executors of a cluster do the work; `elastic` starts clusters of its own."""
+
+ON_TEXT = frozenset({"throughput"})
+"""Those that can be asked to have their rows as lines of JSON; `kafka`, `burst` and `goodput` have JSON anyway."""

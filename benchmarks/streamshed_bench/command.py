@@ -13,7 +13,7 @@ import click
 from streamshed.cli.terminal.failure import RunFailedError, failure_text
 from streamshed.cli.terminal.group import show_note
 from streamshed.errors import SinkUnavailableError, near_miss
-from streamshed_bench import BENCHMARKS, ON_CLUSTER, BenchOptions, BenchResult
+from streamshed_bench import BENCHMARKS, ON_CLUSTER, ON_TEXT, BenchOptions, BenchResult
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.machine import cores, source_commit, versions
 from streamshed_bench.result_files import check_files, picture_of, write_files
@@ -39,6 +39,7 @@ class BenchmarkName(click.ParamType[str]):
     "--trace", type=click.Path(path_type=Path), help="A Parquet file of packets, or the folder of recorded streams."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Equal seeds, equal inputs.")
+@click.option("--text", is_flag=True, help="`throughput` only: packets come as lines of JSON.")
 @click.option("--cluster", is_flag=True, help="`burst` only: a standalone cluster on loopback does the work.")
 @click.option(
     "--json",
@@ -47,13 +48,12 @@ class BenchmarkName(click.ParamType[str]):
     required=True,
     help="Where the result goes; the picture goes beside it, as .png.",
 )
-def bench(*, name: str, quick: bool, trace: Path | None, seed: int, cluster: bool, file: Path) -> None:
+def bench(*, name: str, quick: bool, trace: Path | None, seed: int, text: bool, cluster: bool, file: Path) -> None:
     """Run the benchmark NAME, such as throughput, overhead, burst, accuracy or coverage, and write what it measures.
 
     The JSON file and the picture are written when it is through; benchmarks/README.md says what their figures mean.
     """
-    if cluster and name not in ON_CLUSTER:
-        raise click.UsageError(f"--cluster: {name} does not run on a cluster of its own; {', '.join(ON_CLUSTER)} does")
+    _refuse_variants(name, text=text, cluster=cluster)
     from streamshed.cli.terminal.progress_bar import progress_of
 
     check_files(file)
@@ -63,6 +63,7 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, cluster: boo
             quick=quick,
             trace=None if trace is None else str(trace),
             seed=seed,
+            text=text,
             cluster=cluster,
             progress=lambda step, share: show(share, step),
         )
@@ -75,6 +76,7 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, cluster: boo
         "versions": versions(),
         "cores": cores(),
         "seed": seed,
+        "text": text,
         "cluster": cluster,
         "commit": source_commit(),
         "trace": None if trace is None else str(trace),
@@ -88,6 +90,13 @@ def bench(*, name: str, quick: bool, trace: Path | None, seed: int, cluster: boo
     for line in _lines(result):
         click.echo(line)
     click.echo(f"written: {file}, {picture_of(file)}")
+
+
+def _refuse_variants(name: str, *, text: bool, cluster: bool) -> None:
+    if text and name not in ON_TEXT:
+        raise click.UsageError(f"--text: {name} does not run over lines of JSON; {', '.join(ON_TEXT)} does")
+    if cluster and name not in ON_CLUSTER:
+        raise click.UsageError(f"--cluster: {name} does not run on a cluster of its own; {', '.join(ON_CLUSTER)} does")
 
 
 def _run(name: str, options: BenchOptions) -> BenchResult:

@@ -18,6 +18,7 @@ class BenchOptions:
         quick: End within three minutes on two cores, and say in the result what was left out.
         trace: A Parquet file to replay; None lets the benchmark generate or find its own.
         seed: Equal seeds give equal inputs.
+        text: Whether rows come as lines of JSON.
         cluster: Whether executors of a standalone cluster do the work, which the benchmark starts on this machine.
         progress: Told what is being done, and which share of the whole benchmark is done, in [0, 1].
     """
@@ -25,6 +26,7 @@ class BenchOptions:
     quick: bool = False
     trace: str | None = None
     seed: int = 0
+    text: bool = False
     cluster: bool = False
     progress: Callable[[str, float], None] = _nobody_watches
 

@@ -28,21 +28,23 @@ class PacketSource:
     """Where packets arrive, and what they are looked up in.
 
     Args:
-        watched: The folder of Parquet files.
+        watched: The folder of files.
         known_hosts: The file of the stored relation.
         files_per_micro_batch: At most so many; None: all that have arrived.
+        format: Of the files: `parquet`, or `json` for lines of JSON.
     """
 
     watched: Path
     known_hosts: Path
     files_per_micro_batch: int | None = None
+    format: str = "parquet"
 
 
 def typed_packets(source: PacketSource) -> Rows:
     """Return the stream of examples/network_monitor.yaml: packets as typed rows."""
     files = folder(
         str(source.watched),
-        "parquet",
+        source.format,
         schema=PACKET_COLUMNS,
         max_files_per_micro_batch=source.files_per_micro_batch,
     )

@@ -17,6 +17,12 @@ Answers = dict[tuple[str, str, int], float]
 """Value by query, aggregate and the second at which the window ends."""
 
 
+_LINE_COLUMNS = (
+    "{ts: 'TIMESTAMP', src_host: 'VARCHAR', dest_host: 'VARCHAR', src_port: 'INTEGER', dest_port: 'INTEGER',"
+    " size: 'INTEGER', proto: 'SMALLINT'}"
+)
+
+
 class DuckDB:
     """DuckDB with so many threads.
 
@@ -36,10 +42,10 @@ class DuckDB:
         self._connection.close()
 
     def answers(self, files: Sequence[Path], queries: Sequence[PacketQuery], known_hosts: Path) -> Answers:
-        """Answer queries over typed packets.
+        """Answer queries over packets.
 
         Args:
-            files: The packets.
+            files: The packets, all Parquet or all lines of JSON.
             queries: What is asked.
             known_hosts: The file of the stored relation.
 
@@ -58,7 +64,6 @@ class DuckDB:
 
 def oracle_sql(files: Sequence[Path], queries: Sequence[PacketQuery], known_hosts: Path) -> str:
     """Write queries as one statement: a row per slice, with a column per aggregate of its window."""
-    paths = ", ".join(_text(str(file)) for file in files)
     aggregates = [(query, sql) for query in queries for sql in query.aggregates.values()]
     sliced, windowed = [], []
     for number, (query, sql) in enumerate(aggregates):
@@ -68,12 +73,19 @@ def oracle_sql(files: Sequence[Path], queries: Sequence[PacketQuery], known_host
     joined = ",\n    ".join(sliced)
     return (
         f"WITH packets AS (\n  SELECT p.*, h.host IS NOT NULL AS is_known\n"
-        f"  FROM read_parquet([{paths}]) p LEFT JOIN read_parquet({_text(str(known_hosts))}) h"
+        f"  FROM {_packets(files)} p LEFT JOIN read_parquet({_text(str(known_hosts))}) h"
         f" ON p.src_host = h.host),\n"
         f"slices AS (\n  SELECT epoch_us(ts) // {SLIDE_SECONDS * 1_000_000} * {SLIDE_SECONDS} AS slice,\n"
         f"    {joined}\n  FROM packets GROUP BY slice)\n"
         f"SELECT slice + {SLIDE_SECONDS}, {', '.join(windowed)} FROM slices ORDER BY slice"
     )
+
+
+def _packets(files: Sequence[Path]) -> str:
+    paths = ", ".join(_text(str(file)) for file in files)
+    if files[0].suffix != ".json":
+        return f"read_parquet([{paths}])"
+    return f"read_json([{paths}], format = 'newline_delimited', columns = {_LINE_COLUMNS})"
 
 
 def _condition(query: PacketQuery) -> str:

@@ -177,7 +177,7 @@ def _folder(spark: SparkSession, source: PacketSource, columns: str) -> DataFram
     reader = spark.readStream.schema(columns)
     if source.files_per_micro_batch is not None:
         reader = reader.option("maxFilesPerTrigger", source.files_per_micro_batch)
-    return reader.parquet(str(source.watched))
+    return reader.format(source.format).load(str(source.watched))
 
 
 def progress_document(progress: Any) -> dict[str, Any]:

@@ -14,68 +14,8 @@ from matplotlib.ticker import EngFormatter
 
 from streamshed.dashboard.png import BLUE, COLORS, GRAY, GREEN, ORANGE, VERMILION, write_png
 from streamshed_bench.runs.burst_course import BurstCourse, Course
-from streamshed_bench.runs.ratios import MedianInterval
 
 _DELAY_COLORS = (BLUE, VERMILION, GRAY)
-
-
-def draw_throughput(
-    path: Path, *, bars: Mapping[str, float], by_queries: Mapping[int, float], by_keys: Mapping[int, float]
-) -> None:
-    """Draw rows per second of the contestants, and how ours fall with queries and groups.
-
-    Args:
-        path: The file.
-        bars: Rows per second by contestant.
-        by_queries: Ours by the number of queries.
-        by_keys: Ours by the number of groups.
-
-    Raises:
-        SinkUnavailableError: The file cannot be written.
-    """
-    figure = _figure((12.0, 4.2), "Throughput on one machine")
-    contestants, queries, keys = figure.subplots(1, 3)
-    contestants.barh(list(bars), list(bars.values()), color=BLUE)
-    contestants.invert_yaxis()
-    contestants.set_xscale("log")
-    contestants.set_xlabel("rows per second")
-    contestants.xaxis.set_major_formatter(EngFormatter())
-    for place, value in enumerate(bars.values()):
-        contestants.text(value, place, f" {value / 1e6:.2f} M", va="center", fontsize=8)
-    contestants.set_xlim(right=max(bars.values()) * 4)
-    _draw_growth(queries, by_queries, "queries in one network")
-    _draw_growth(keys, by_keys, "groups of one query")
-    write_png(figure, path)
-
-
-def draw_overhead(path: Path, *, ratios: Sequence[float], interval: MedianInterval) -> None:
-    """Draw the ratio of each pair, their median and its confidence interval.
-
-    Args:
-        path: The file.
-        ratios: Rows per second with samplers and plan table ÷ without, pair by pair.
-        interval: Their median and its interval.
-
-    Raises:
-        SinkUnavailableError: The file cannot be written.
-    """
-    figure = _figure((8.0, 4.0), "Samplers and plan table compiled in, nothing shed")
-    axes = figure.subplots()
-    axes.plot(range(1, len(ratios) + 1), ratios, "o", color=BLUE, markersize=4, label="pair")
-    axes.axhline(1.0, color=GRAY, linewidth=1, linestyle="--")
-    axes.axhline(interval.median, color=ORANGE, linewidth=1.4, label=f"median {interval.median:.3f}")
-    axes.axhspan(
-        interval.low,
-        interval.high,
-        color=ORANGE,
-        alpha=0.2,
-        linewidth=0,
-        label=f"95 % interval {interval.low:.3f} to {interval.high:.3f}",
-    )
-    axes.set_xlabel("pair")
-    axes.set_ylabel("rows per second, with ÷ without")
-    axes.legend(fontsize=8, frameon=False)
-    write_png(figure, path)
 
 
 def draw_burst(path: Path, course: BurstCourse) -> None:
@@ -88,7 +28,7 @@ def draw_burst(path: Path, course: BurstCourse) -> None:
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure = _figure((10.0, 8.0), "A burst of packets as JSON text")
+    figure = titled_figure((10.0, 8.0), "A burst of packets as JSON text")
     delay, rate_axes, load = figure.subplots(3, 1, sharex=True, height_ratios=[1.6, 0.8, 0.8])
     for color, (name, points) in zip(itertools.cycle(_DELAY_COLORS), course.delays.items(), strict=False):
         _steps(delay, points, color=color, label=name)
@@ -118,7 +58,7 @@ def draw_goodput(path: Path, *, courses: Mapping[str, Mapping[str, Mapping[float
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure = _figure((12.0, 4.2), "Work that reaches an answer, as the load rises")
+    figure = titled_figure((12.0, 4.2), "Work that reaches an answer, as the load rises")
     goodput, delay, error = figure.subplots(1, 3)
     for color, name in zip((BLUE, ORANGE, GREEN, VERMILION), courses["goodput"], strict=False):
         for axes, panel in ((goodput, "goodput"), (delay, "delay"), (error, "error")):
@@ -165,7 +105,7 @@ def draw_kafka(
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure = _figure((12.0, 3.6), "A topic of a real broker on the same cores")
+    figure = titled_figure((12.0, 3.6), "A topic of a real broker on the same cores")
     contestants, by_load, recovered = figure.subplots(1, 3)
     contestants.barh(list(speeds), list(speeds.values()), color=BLUE)
     contestants.invert_yaxis()
@@ -193,7 +133,7 @@ def draw_accuracy(path: Path, *, errors: Mapping[tuple[str, float], Sequence[flo
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure = _figure((11.0, 4.5), "Error under load: the largest of seven queries in each second")
+    figure = titled_figure((11.0, 4.5), "Error under load: the largest of seven queries in each second")
     by_load, over_time = figure.subplots(1, 2)
     policies = dict.fromkeys(policy for policy, _ in errors)
     middle = _in_the_middle(errors, list(policies))
@@ -229,7 +169,7 @@ def draw_planning(path: Path, *, planned: Mapping[str, Mapping[int, float]], rep
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure = _figure((7.0, 4.5), "Planning: three operators per query")
+    figure = titled_figure((7.0, 4.5), "Planning: three operators per query")
     axes = figure.subplots()
     courses = {**planned, "for another load": replanned}
     for color, (name, by_queries) in zip(COLORS, courses.items(), strict=False):
@@ -290,7 +230,7 @@ def draw_latency(path: Path, *, parts: Mapping[str, Mapping[str, float]], times:
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure = _figure((9.0, 3.6), "A micro-batch of few rows")
+    figure = titled_figure((9.0, 3.6), "A micro-batch of few rows")
     axes = figure.subplots()
     ends = dict.fromkeys(parts, 0.0)
     colors = itertools.cycle((GRAY, VERMILION, ORANGE, BLUE, GREEN))
@@ -318,7 +258,7 @@ def draw_changes(path: Path, *, pauses: Mapping[int, Sequence[float]], trigger_s
     Raises:
         SinkUnavailableError: The file cannot be written.
     """
-    figure = _figure((7.0, 2.6), "A query comes, or goes, while others run")
+    figure = titled_figure((7.0, 2.6), "A query comes, or goes, while others run")
     axes = figure.subplots()
     for place, query_count in enumerate(pauses):
         of_count = pauses[query_count]
@@ -349,7 +289,7 @@ def draw_soak(path: Path, *, minutes: Sequence[float], amounts: Mapping[str, Seq
         "files of the checkpoint": ("state_files", "source_logs_files", "plans_files", "journal_files"),
         "MB on disk": ("source_logs_bytes", "journal_bytes", "set_aside_bytes", "state_bytes"),
     }
-    figure = _figure((12.0, 6.4), "What a run holds while it goes on")
+    figure = titled_figure((12.0, 6.4), "What a run holds while it goes on")
     for axes, (title, names) in zip(figure.subplots(2, 2).flat, panels.items(), strict=True):
         for name, color in zip(names, (BLUE, ORANGE, GREEN, GRAY), strict=False):
             scale = 1e-6 if name.endswith("_bytes") else 1.0
@@ -364,7 +304,7 @@ def draw_soak(path: Path, *, minutes: Sequence[float], amounts: Mapping[str, Seq
 
 
 def _over_sampling_rates(values: Mapping[tuple[str, float], float], title: str, *, level: float) -> tuple[Figure, Axes]:
-    figure = _figure((7.0, 4.5), title)
+    figure = titled_figure((7.0, 4.5), title)
     axes = figure.subplots()
     for color, name in zip(COLORS, dict.fromkeys(name for name, _ in values), strict=False):
         points = sorted((sampling_rate, value) for (of, sampling_rate), value in values.items() if of == name)
@@ -375,22 +315,13 @@ def _over_sampling_rates(values: Mapping[tuple[str, float], float], title: str, 
     return figure, axes
 
 
-def _draw_growth(axes: Axes, speeds: Mapping[int, float], name: str) -> None:
-    axes.plot(list(speeds), list(speeds.values()), "o-", color=GREEN, markersize=4)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel(name)
-    axes.set_ylabel("rows per second")
-    axes.yaxis.set_major_formatter(EngFormatter())
-    axes.grid(visible=True, which="both", alpha=0.2)
-
-
 def _steps(axes: Axes, course: Course, *, color: str, label: str) -> None:
     times, values = [time for time, _ in course], [value for _, value in course]
     axes.step(times, values, where="post", color=color, linewidth=1.4, label=label)
 
 
-def _figure(size_inches: tuple[float, float], title: str) -> Figure:
+def titled_figure(size_inches: tuple[float, float], title: str) -> Figure:
+    """Make a figure with a title, in inches, that no window shows."""
     figure = Figure(figsize=size_inches, layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=12, fontweight="bold")

@@ -5,8 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from streamshed_bench.errors import StuckQueryError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 class Turnstile:
@@ -58,3 +62,13 @@ class Turnstile:
     def _await(self, timeout_seconds: float) -> None:
         if not self._has_come.acquire(timeout=timeout_seconds):
             raise StuckQueryError(f"no micro-batch within {timeout_seconds:g} seconds (did the query fail?)")
+
+
+def dropped_in_turn(turnstile: Turnstile) -> Callable[[DataFrame, int], None]:
+    """Return what a query does with each micro-batch: compute its answers, drop them, and pass the turnstile."""
+
+    def write(answers: DataFrame, _micro_batch_id: int) -> None:
+        answers.write.format("noop").mode("overwrite").save()
+        turnstile.passed()
+
+    return write

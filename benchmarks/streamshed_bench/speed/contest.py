@@ -47,7 +47,7 @@ class Portion:
 
 
 class Contest:
-    """Runs the contestants over staged files of typed packets.
+    """Runs the contestants over staged files of packets: typed rows in Parquet, or lines of JSON.
 
     Args:
         spark: The session.
@@ -71,7 +71,7 @@ class Contest:
         return self.network_speed(lambda packets: packet_network(packets, queries, self._known_hosts), portion)
 
     def network_speed(self, network_over: Callable[[Rows], QueryNetwork], portion: Portion) -> float:
-        """Run a network over typed packets; returns rows per second."""
+        """Run a network over the packets; returns rows per second."""
         network = network_over(typed_packets(self._source(portion)))
         micro_batches = run_through(
             network,
@@ -126,4 +126,5 @@ class Contest:
             watched=linked(self._files[: portion.files], self._place.new("packets")),
             known_hosts=self._known_hosts,
             files_per_micro_batch=portion.files_per_micro_batch,
+            format=self._files[0].suffix.removeprefix("."),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,13 +13,15 @@ from streamshed_bench.inputs.known_hosts import write_known_hosts
 from streamshed_bench.inputs.networks import PacketSource, packet_network, typed_packets
 from streamshed_bench.inputs.packet_input import linked, packet_trace, stage_typed
 from streamshed_bench.inputs.workload import SEVEN_QUERIES
-from streamshed_bench.runs.pictures import draw_overhead
 from streamshed_bench.runs.ratios import Side, interleaved, median_interval, paired_ratios
-from streamshed_bench.runs.turnstile import Turnstile
+from streamshed_bench.runs.turnstile import Turnstile, dropped_in_turn
 from streamshed_bench.runs.workplace import Workplace, bench_session, workplace
+from streamshed_bench.speed.throughput_pictures import draw_overhead
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
     from streamshed.network.model.network import QueryNetwork
 
@@ -35,14 +37,12 @@ class OverheadSizes:
         files_per_micro_batch: How many make a micro-batch.
         warm_up: Micro-batches of each side that do not count.
         pairs: Pairs that do.
-        left_out: What the full benchmark measures beyond this.
     """
 
     rows_per_file: int
     files_per_micro_batch: int
     warm_up: int
     pairs: int
-    left_out: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -55,16 +55,15 @@ class OverheadSizes:
         return self.files_per_micro_batch * (self.warm_up + self.pairs + 1)
 
 
-FULL = OverheadSizes(rows_per_file=500_000, files_per_micro_batch=8, warm_up=28, pairs=32)
-QUICK = OverheadSizes(
-    rows_per_file=250_000,
-    files_per_micro_batch=4,
-    warm_up=4,
-    pairs=12,
-    left_out=(
-        "20 of 32 pairs",
-        "micro-batches of 4 M rows: these are of 1 M, so that the plan table's fixed cost weighs more",
-    ),
+FULL = (
+    OverheadSizes(rows_per_file=500_000, files_per_micro_batch=2, warm_up=28, pairs=32),
+    OverheadSizes(rows_per_file=500_000, files_per_micro_batch=8, warm_up=28, pairs=32),
+)
+"""Micro-batches of 1 M rows and of 4 M, out of the same files."""
+QUICK = (OverheadSizes(rows_per_file=250_000, files_per_micro_batch=4, warm_up=4, pairs=12),)
+_LEFT_OUT_BY_QUICK = (
+    "20 of 32 pairs, and 24 of 28 micro-batches to warm up",
+    "micro-batches of 4 M rows: these are of 1 M, so that the plan table's fixed cost weighs more",
 )
 
 
@@ -80,34 +79,42 @@ def turns(pairs: int) -> tuple[Side, ...]:
     return (*interleaved(pairs // 2), *interleaved(pairs - pairs // 2))
 
 
-def figures_of(order: Sequence[Side], seconds: Sequence[float], *, rows: int) -> dict[str, float]:
+def figures_of(order: Sequence[Side], seconds: Mapping[int, Sequence[float]]) -> dict[str, float]:
     """Condense measurements into the benchmark's figures.
 
     Args:
         order: Whose turn it was: A with samplers and plan table, B without.
-        seconds: How long each turn took.
-        rows: Rows of a turn.
+        seconds: How long each turn took, by the rows of a micro-batch.
 
     Returns:
         `throughput_ratio`: rows per second with ÷ without, median of the pairs' ratios; `..._low` and `..._high`:
-        ends of its 95 % interval.
+        ends of its 95 % interval; each is the lowest of all sizes of micro-batches. `..._1_million` is that of 1 M
+        rows.
     """
-    ratios = paired_ratios(order, seconds)
-    interval = median_interval(ratios)
+    intervals = {rows: median_interval(paired_ratios(order, of_rows)) for rows, of_rows in seconds.items()}
     return {
-        "throughput_ratio": interval.median,
-        "throughput_ratio_low": interval.low,
-        "throughput_ratio_high": interval.high,
-        "pairs": float(len(ratios)),
-        **{f"rows_per_second_{name}": rows / _median_of(order, seconds, side) for name, side in _SIDES.items()},
+        "throughput_ratio": min(interval.median for interval in intervals.values()),
+        "throughput_ratio_low": min(interval.low for interval in intervals.values()),
+        "throughput_ratio_high": min(interval.high for interval in intervals.values()),
+        **{f"throughput_ratio_{_millions(rows)}": interval.median for rows, interval in intervals.items()},
+        "pairs": float(len(order) // 2),
+        **{
+            f"rows_per_second_{name}_{_millions(rows)}": rows / _median_of(order, of_rows, side)
+            for rows, of_rows in seconds.items()
+            for name, side in _SIDES.items()
+        },
     }
 
 
 _SIDES = {"with": Side.A, "without": Side.B}
 
 
+def _millions(rows: int) -> str:
+    return f"{rows / 1e6:g}_million"
+
+
 def run(options: BenchOptions) -> BenchResult:
-    """Measure the overhead.
+    """Measure the overhead, with micro-batches of one size after the other.
 
     Two streaming queries over the same files run their micro-batches in turn, each held back while it is not its
     turn: ours as it is, and the same network compiled without samplers and plan table. Each is started first once.
@@ -117,36 +124,44 @@ def run(options: BenchOptions) -> BenchResult:
         SourceUnavailableError: The trace cannot be read.
         StuckQueryError: A query did not go on.
     """
-    sizes = QUICK if options.quick else FULL
-    order = turns(sizes.pairs)
+    of_all = QUICK if options.quick else FULL
+    order = turns(of_all[0].pairs)
+    seconds: dict[int, tuple[float, ...]] = {}
     with workplace() as place, ExitStack() as stack:
         known_hosts = write_known_hosts(place.folder / "known_hosts.parquet")
         files = stage_typed(
             packet_trace(options),
             place.folder,
-            files=sizes.files,
-            rows_per_file=sizes.rows_per_file,
+            files=max(sizes.files for sizes in of_all),
+            rows_per_file=of_all[0].rows_per_file,
             progress=lambda share: options.progress("staging packets", 0.15 * share),
         )
-        source = PacketSource(
-            watched=linked(files, place.new("packets")),
-            known_hosts=known_hosts,
-            files_per_micro_batch=sizes.files_per_micro_batch,
-        )
-        network = packet_network(typed_packets(source), SEVEN_QUERIES, known_hosts)
         spark = stack.enter_context(bench_session("overhead"))
-        seconds = seconds_of_turns(network, spark, place, sizes, options.progress)
-    figures = figures_of(order, seconds, rows=sizes.rows)
-    ratios = paired_ratios(order, seconds)
+        for number, sizes in enumerate(of_all):
+            network = _network(files[: sizes.files], place, known_hosts, sizes)
+
+            def report_step(step: str, share: float, *, before: float = number * 0.85, rows: int = sizes.rows) -> None:
+                options.progress(f"{rows / 1e6:g} M rows: {step}", 0.15 + (before + share - 0.15) / len(of_all))
+
+            seconds[sizes.rows] = seconds_of_turns(network, spark, place, sizes, report_step)
+    ratios = {rows: paired_ratios(order, of_rows) for rows, of_rows in seconds.items()}
     details = {
-        "rows_per_micro_batch": sizes.rows,
         "order": "".join(side.name for side in order),
-        "seconds": list(seconds),
-        "ratios": list(ratios),
-        "left_out": list(sizes.left_out),
+        "seconds": {str(rows): of_rows for rows, of_rows in seconds.items()},
+        "ratios": {str(rows): of_rows for rows, of_rows in ratios.items()},
+        "left_out": list(_LEFT_OUT_BY_QUICK if options.quick else ()),
     }
-    picture = partial(draw_overhead, ratios=ratios, interval=median_interval(ratios))
-    return BenchResult(figures=figures, details=details, picture=picture)
+    picture = partial(draw_overhead, ratios=ratios)
+    return BenchResult(figures=figures_of(order, seconds), details=details, picture=picture)
+
+
+def _network(files: Sequence[Path], place: Workplace, known_hosts: Path, sizes: OverheadSizes) -> QueryNetwork:
+    source = PacketSource(
+        watched=linked(files, place.new("packets")),
+        known_hosts=known_hosts,
+        files_per_micro_batch=sizes.files_per_micro_batch,
+    )
+    return packet_network(typed_packets(source), SEVEN_QUERIES, known_hosts)
 
 
 def seconds_of_turns(
@@ -242,7 +257,7 @@ def _with_plan(stack: ExitStack, network: QueryNetwork, spark: SparkSession, pla
         network,
         spark,
         checkpoint=str(place.new("with_plan")),
-        sink=each_micro_batch(_writing(turnstile)),
+        sink=each_micro_batch(dropped_in_turn(turnstile)),
         trigger="10 milliseconds",
         advisory=True,
     )
@@ -260,20 +275,12 @@ def _without_plan(stack: ExitStack, network: QueryNetwork, spark: SparkSession, 
         network,
         spark,
         checkpoint=str(place.new("without_plan")),
-        sink=each_micro_batch(_writing(turnstile)),
+        sink=each_micro_batch(dropped_in_turn(turnstile)),
         trigger="10 milliseconds",
     )
     stack.callback(query.stop)
     stack.callback(turnstile.open)
     return turnstile
-
-
-def _writing(turnstile: Turnstile) -> Callable[[DataFrame, int], None]:
-    def write(answers: DataFrame, _micro_batch_id: int) -> None:
-        answers.write.format("noop").mode("overwrite").save()
-        turnstile.passed()
-
-    return write
 
 
 def _median_of(order: Sequence[Side], seconds: Sequence[float], side: Side) -> float:

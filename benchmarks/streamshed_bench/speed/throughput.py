@@ -6,7 +6,7 @@ import itertools
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -17,12 +17,12 @@ from streamshed_bench.inputs.packet_input import packet_trace, stage_typed
 from streamshed_bench.inputs.workload import packet_queries
 from streamshed_bench.runs.answer_check import AnswerCheck
 from streamshed_bench.runs.duckdb_oracle import DuckDB
-from streamshed_bench.runs.pictures import draw_throughput
 from streamshed_bench.runs.workplace import bench_session, workplace
 from streamshed_bench.speed.contest import Contest, Portion
+from streamshed_bench.speed.contest_rounds import DUCKDB_THREADS, Rounds, figures_of_rounds, measured_rounds
+from streamshed_bench.speed.text_throughput import run_over_text
+from streamshed_bench.speed.throughput_pictures import draw_throughput
 from streamshed_bench.speed.throughput_sizes import FULL, QUICK, ThroughputSizes
-
-_DUCKDB_THREADS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,18 +30,14 @@ class Speeds:
     """What was measured, in rows per second.
 
     Args:
-        ours: Our seven queries, one value per round.
-        native: Seven native queries, likewise.
-        duckdb: DuckDB with the seven queries, likewise.
+        seven: The seven queries in three ways.
         ours_70: Our seventy queries, on micro-batches as large as those of the seven.
         native_70: Seventy native queries; None: not measured.
         by_queries: Ours by the number of queries.
         by_keys: Ours by the number of groups of one query.
     """
 
-    ours: tuple[float, ...]
-    native: tuple[float, ...]
-    duckdb: tuple[float, ...]
+    seven: Rounds
     ours_70: float
     native_70: float | None
     by_queries: Mapping[int, float] = field(default_factory=dict)
@@ -49,8 +45,7 @@ class Speeds:
 
 
 def figures_of(speeds: Speeds, check: AnswerCheck) -> dict[str, float]:
-    """Condense speeds into the benchmark's figures; ratios of rounds are medians of the rounds' own ratios."""
-    ours = statistics.median(speeds.ours)
+    """Condense speeds into the benchmark's figures."""
     seventy_native = (
         {}
         if speeds.native_70 is None
@@ -60,31 +55,27 @@ def figures_of(speeds: Speeds, check: AnswerCheck) -> dict[str, float]:
         }
     )
     return {
-        "ratio_to_native_7": _median_ratio(speeds.ours, speeds.native),
+        **figures_of_rounds(speeds.seven, check),
         **seventy_native,
-        "ratio_to_duckdb": _median_ratio(speeds.ours, speeds.duckdb),
-        "rows_per_second_70_over_7": speeds.ours_70 / ours,
-        "rows_per_second_7": ours,
+        "rows_per_second_70_over_7": speeds.ours_70 / statistics.median(speeds.seven.ours),
         "rows_per_second_70": speeds.ours_70,
-        "rows_per_second_native_7": statistics.median(speeds.native),
-        "rows_per_second_duckdb": statistics.median(speeds.duckdb),
         "worst_growth_per_doubling_of_queries": worst_doubling(speeds.by_queries),
         "worst_growth_per_doubling_of_keys": worst_doubling(speeds.by_keys),
-        "answers_compared": float(check.compared),
-        "answers_different": float(check.different),
     }
 
 
 def run(options: BenchOptions) -> BenchResult:
-    """Measure throughput.
+    """Measure throughput, over lines of JSON where that is asked for.
 
     Raises:
         MissingExtraError: DuckDB is not installed.
         JavaUnavailableError: There is no Java, or it is too old.
         SourceUnavailableError: The trace cannot be read.
     """
+    if options.text:
+        return run_over_text(options)
     sizes = QUICK if options.quick else FULL
-    duckdb = DuckDB(_DUCKDB_THREADS)
+    duckdb = DuckDB(DUCKDB_THREADS)
     with workplace() as place:
         known_hosts = write_known_hosts(place.folder / "known_hosts.parquet")
         files = stage_typed(
@@ -108,34 +99,20 @@ def run(options: BenchOptions) -> BenchResult:
 def _measured(
     contest: Contest, duckdb: DuckDB, sizes: ThroughputSizes, progress: Callable[[str, float], None]
 ) -> tuple[AnswerCheck, Speeds]:
-    seven, seventy = packet_queries(7), packet_queries(70)
-    progress("warming up, answers compared with DuckDB's", 0.05)
-    check = contest.check(duckdb, seven, sizes.ours)
-    contest.native(seven, sizes.native_7)
-    measures: dict[str, Callable[[], float]] = {
-        "ours": lambda: contest.ours(seven, sizes.ours),
-        "native": lambda: contest.native(seven, sizes.native_7),
-        "duckdb": lambda: contest.duckdb(duckdb, seven, sizes.ours),
-    }
-    rounds: dict[str, list[float]] = {name: [] for name in measures}
-    for number in range(-sizes.warm_up_rounds, sizes.rounds):
-        step = f"round {number + 1} of {sizes.rounds}" if number >= 0 else "one more round to warm up"
-        progress(step, 0.15 + 0.35 * max(number, 0) / sizes.rounds)
-        for name in list(measures) if number % 2 == 0 else reversed(measures):
-            rounds[name].append(measures[name]())
-    rounds = {name: speeds[sizes.warm_up_rounds :] for name, speeds in rounds.items()}
+    check, rounds = measured_rounds(
+        contest, duckdb, sizes.of_rounds, lambda step, share: progress(step, 0.05 + 0.45 * share)
+    )
+    seventy = packet_queries(70)
     progress("70 queries", 0.5)
     ours_70 = contest.ours(seventy, sizes.ours)
     if sizes.native_70 is not None:
         progress("70 native queries", 0.55)
     native_70 = None if sizes.native_70 is None else contest.native(seventy, sizes.native_70)
     speeds = Speeds(
-        ours=tuple(rounds["ours"]),
-        native=tuple(rounds["native"]),
-        duckdb=tuple(rounds["duckdb"]),
+        seven=rounds,
         ours_70=ours_70,
         native_70=native_70,
-        by_queries=_by_queries(contest, sizes, progress, _measured_already(sizes, rounds["ours"], ours_70)),
+        by_queries=_by_queries(contest, sizes, progress, _measured_already(sizes, rounds.ours, ours_70)),
         by_keys=_by_keys(contest, sizes, progress),
     )
     return check, speeds
@@ -165,10 +142,6 @@ def _by_keys(contest: Contest, sizes: ThroughputSizes, progress: Callable[[str, 
     return speeds
 
 
-def _median_ratio(ours: tuple[float, ...], theirs: tuple[float, ...]) -> float:
-    return statistics.median(one / other for one, other in zip(ours, theirs, strict=True))
-
-
 def _details(speeds: Speeds, sizes: ThroughputSizes) -> dict[str, object]:
     def rows(portion: Portion) -> int:
         return sizes.rows_of(portion)
@@ -180,21 +153,16 @@ def _details(speeds: Speeds, sizes: ThroughputSizes) -> dict[str, object]:
             "growth": rows(sizes.grown),
             **({} if sizes.native_70 is None else {"native_70": rows(sizes.native_70)}),
         },
-        "rounds": {"ours": speeds.ours, "native": speeds.native, "duckdb": speeds.duckdb},
+        "rounds": asdict(speeds.seven),
         "rows_per_second_by_queries": {str(count): speed for count, speed in speeds.by_queries.items()},
         "rows_per_second_by_keys": {str(count): speed for count, speed in speeds.by_keys.items()},
-        "duckdb_threads": _DUCKDB_THREADS,
+        "duckdb_threads": DUCKDB_THREADS,
         "left_out": list(sizes.left_out),
     }
 
 
 def _draw(path: Path, *, speeds: Speeds) -> None:
-    bars = {
-        "ours": statistics.median(speeds.ours),
-        "plain Spark": statistics.median(speeds.native),
-        "DuckDB": statistics.median(speeds.duckdb),
-        "ours, 70 queries": speeds.ours_70,
-    }
+    bars = {**speeds.seven.medians, "ours, 70 queries": speeds.ours_70}
     if speeds.native_70 is not None:
         bars["plain Spark, 70 queries"] = speeds.native_70
     draw_throughput(path, bars=bars, by_queries=speeds.by_queries, by_keys=speeds.by_keys)

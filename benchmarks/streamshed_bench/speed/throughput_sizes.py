@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from streamshed_bench.speed.contest import Portion
+from streamshed_bench.speed.contest_rounds import RoundSizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,11 @@ class ThroughputSizes:
     query_counts: tuple[int, ...]
     key_counts: tuple[int, ...]
     left_out: tuple[str, ...] = ()
+
+    @property
+    def of_rounds(self) -> RoundSizes:
+        """What the rounds of seven queries measure."""
+        return RoundSizes(warm_up=self.warm_up_rounds, rounds=self.rounds, ours=self.ours, native=self.native_7)
 
     @property
     def files(self) -> int:

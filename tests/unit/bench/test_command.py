@@ -77,6 +77,17 @@ def test_a_cluster_is_for_those_that_run_on_one(tmp_path: Path, monkeypatch: pyt
     assert [options.cluster for options in ASKED] == [True]
 
 
+def test_text_is_for_those_that_have_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "r.json"
+    assert streamshed("bench", "throughput", "--text", "--json", file).code == ExitCode.DONE
+    assert [options.text for options in ASKED] == [True]
+    assert json.loads(file.read_text())["text"] is True
+    monkeypatch.setattr(bench_command, "BENCHMARKS", MappingProxyType({"burst": measured}))
+    outcome = streamshed("bench", "burst", "--text", "--json", file)
+    assert outcome.code == ExitCode.USAGE
+    assert "burst does not run over lines of JSON; throughput does" in outcome.errors
+
+
 def test_an_unknown_benchmark_gets_a_question(tmp_path: Path) -> None:
     outcome = streamshed("bench", "troughput", "--json", tmp_path / "r.json")
     assert outcome.code == ExitCode.USAGE

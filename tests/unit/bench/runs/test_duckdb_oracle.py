@@ -10,6 +10,7 @@ import pytest
 from streamshed.errors import MissingExtraError
 from streamshed.traces.packets import PACKET_SCHEMA
 from streamshed_bench.inputs.known_hosts import KNOWN_HOSTS, write_known_hosts
+from streamshed_bench.inputs.packet_lines import written_as_lines
 from streamshed_bench.inputs.workload import SEVEN_QUERIES
 from streamshed_bench.runs.duckdb_oracle import DuckDB
 
@@ -61,6 +62,17 @@ def test_windows_are_put_together_from_slices(duckdb: DuckDB, tmp_path: Path) ->
     assert answers["known_hosts_uploads", "packets", SECOND + 20] == 1
     assert answers["large_packets", "bytes", SECOND + 20] == 3500
     assert ("known_hosts_uploads", "bytes", SECOND + 10) not in answers
+
+
+def test_lines_of_json_have_the_same_answers(duckdb: DuckDB, tmp_path: Path) -> None:
+    packets = write_packets(
+        tmp_path / "a.parquet", [(0.0, KNOWN_HOSTS[0], 443, 100, 6), (9.999999, "unknown", 80, 1500, 6)]
+    )
+    hosts = write_known_hosts(tmp_path / "hosts.parquet")
+    lines = written_as_lines([packets], tmp_path / "lines")
+    answers = duckdb.answers(lines, SEVEN_QUERIES, hosts)
+    assert answers["tcp_traffic", "bytes", SECOND + 10] == 1600
+    assert answers == duckdb.answers([packets], SEVEN_QUERIES, hosts)
 
 
 def test_a_missing_duckdb_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:

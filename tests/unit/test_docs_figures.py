@@ -16,7 +16,7 @@ from streamshed_bench.samples import accuracy, counted_rows, large_values, sampl
 from streamshed_bench.samples.accuracy_figures import Errors
 from streamshed_bench.samples.coverage_figures import CONFIDENCES, Judged
 from streamshed_bench.samples.coverage_figures import figures_of as figures_of_coverage
-from streamshed_bench.speed import burst, changes, latency, overhead, planning, throughput
+from streamshed_bench.speed import burst, changes, latency, overhead, planning, start, throughput
 from streamshed_bench.topics import kafka
 from streamshed_bench.windows import prediction, windows
 from streamshed_bench.workers import elastic, simulate
@@ -24,7 +24,7 @@ from streamshed_bench.workers.elastic_calibration import calibration_figures
 from streamshed_bench.workers.elastic_sizes import WAYS
 from tests.unit.bench.joins import test_joins
 from tests.unit.bench.lasting import test_soak
-from tests.unit.bench.speed import test_burst, test_changes, test_goodput, test_latency, test_throughput
+from tests.unit.bench.speed import test_burst, test_changes, test_goodput, test_latency, test_start, test_throughput
 from tests.unit.bench.topics import test_kafka
 from tests.unit.bench.windows import test_windows
 from tests.unit.bench.workers import test_elastic, test_simulate
@@ -153,6 +153,7 @@ FIGURES = {
     "burst": burst_figures(),
     "changes": set(changes.figures_of(test_changes.TIMES)),
     "latency": set(latency.figures_of(test_latency.RUNS)),
+    "start": set(start.figures_of(test_start.OUTCOME)),
     "goodput": test_goodput.all_figures(),
     "kafka": set(kafka.figures_of(test_kafka.OUTCOME)),
     "soak": set(figures_of(test_soak.looks())),

@@ -16,16 +16,16 @@ from streamshed_bench.samples import accuracy, counted_rows, large_values, sampl
 from streamshed_bench.samples.accuracy_figures import Errors
 from streamshed_bench.samples.coverage_figures import CONFIDENCES, Judged
 from streamshed_bench.samples.coverage_figures import figures_of as figures_of_coverage
-from streamshed_bench.speed import burst, changes, latency, overhead, planning, start, throughput
-from streamshed_bench.topics import kafka
+from streamshed_bench.speed import burst, changes, latency, overhead, planning, throughput
+from streamshed_bench.topics import kafka, start
 from streamshed_bench.windows import prediction, windows
 from streamshed_bench.workers import elastic, simulate
 from streamshed_bench.workers.elastic_calibration import calibration_figures
 from streamshed_bench.workers.elastic_sizes import WAYS
 from tests.unit.bench.joins import test_joins
 from tests.unit.bench.lasting import test_soak
-from tests.unit.bench.speed import test_burst, test_changes, test_goodput, test_latency, test_start, test_throughput
-from tests.unit.bench.topics import test_kafka
+from tests.unit.bench.speed import test_burst, test_changes, test_goodput, test_latency, test_throughput
+from tests.unit.bench.topics import test_kafka, test_start
 from tests.unit.bench.windows import test_windows
 from tests.unit.bench.workers import test_elastic, test_simulate
 from tests.unit.documentation import ROOT, Page, expanded, first_names, named, page

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import LogFormatter, PercentFormatter
 
 from streamshed.dashboard.png import BLUE, GRAY, ORANGE, write_png
-from streamshed_bench.speed.start_figures import StartedMicroBatch
+from streamshed_bench.topics.start_figures import StartedMicroBatch
 
 _COLORS = (BLUE, ORANGE)
 
@@ -43,6 +43,8 @@ def draw_start(
         shares.plot(ends, [one.work_share for one in course], "o-", color=color, markersize=3, label=source)
     delays.axhline(goal_seconds, color=GRAY, linewidth=0.8, linestyle="--")
     delays.set_yscale("log")
+    delays.yaxis.set_major_formatter(LogFormatter())
+    delays.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 1)))
     delays.set_ylabel("seconds from a row's arrival to its answers")
     shares.set_ylabel("rows kept")
     shares.set_ylim(bottom=0)

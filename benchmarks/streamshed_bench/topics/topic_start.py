@@ -12,11 +12,11 @@ from streamshed.traces.trace import Trace
 from streamshed_bench.runs.answer_check import Key
 from streamshed_bench.runs.burst_sizes import HEADROOM
 from streamshed_bench.runs.workplace import Workplace, bench_session
-from streamshed_bench.speed.cold_process import MODULE, ColdSettings
-from streamshed_bench.speed.cold_run import ColdRun, ColdRuns, ended_run
-from streamshed_bench.speed.start_sizes import StartSizes
+from streamshed_bench.topics.cold_process import MODULE, ColdSettings
+from streamshed_bench.topics.cold_run import ColdRun, ColdRuns, ended_run
 from streamshed_bench.topics.local_broker import connector_jars, local_broker, make_topic
 from streamshed_bench.topics.own_process import OwnProcess
+from streamshed_bench.topics.start_sizes import StartSizes
 from streamshed_bench.topics.topic_feed import PARTITIONS, TopicFeed, sender, staged_records
 
 if TYPE_CHECKING:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from streamshed_bench.contract import BenchOptions, BenchResult
+from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.inputs.packet_input import packet_trace
 from streamshed_bench.runs.answer_check import Key
 from streamshed_bench.runs.burst_figures import percentile
 from streamshed_bench.runs.burst_sizes import HEADROOM
 from streamshed_bench.runs.workplace import workplace
-from streamshed_bench.speed.cold_run import ColdRun, ColdRuns
-from streamshed_bench.speed.start_figures import (
+from streamshed_bench.topics.cold_run import ColdRun, ColdRuns
+from streamshed_bench.topics.start_figures import (
     StartedMicroBatch,
     answer_seconds,
     answer_shares,
@@ -21,9 +22,9 @@ from streamshed_bench.speed.start_figures import (
     kept_share,
     start_figures,
 )
-from streamshed_bench.speed.start_picture import draw_start
-from streamshed_bench.speed.start_sizes import FULL, QUICK, StartSizes
-from streamshed_bench.speed.topic_start import topic_runs
+from streamshed_bench.topics.start_picture import draw_start
+from streamshed_bench.topics.start_sizes import FULL, QUICK, StartSizes
+from streamshed_bench.topics.topic_start import topic_runs
 
 _BEST_IS_MOST = ("share",)
 """Of figures whose names have this the least decides, of others the most."""
@@ -128,8 +129,13 @@ def start_of(run: ColdRun, exact: Mapping[Key, float], sizes: StartSizes) -> Sta
         run: What it left.
         exact: The exact answers.
         sizes: How much was run.
+
+    Raises:
+        UnfinishedBenchmarkError: It answered nothing.
     """
     called = run.notes.called_at_seconds
+    if not run.notes.answers:
+        raise UnfinishedBenchmarkError("a network that was started answered no window")
     course = course_of(run.journal, run.sent, called_at_seconds=called)
     first = min(answer.at_seconds for answer in run.notes.answers)
     answered_share, in_bounds_share = answer_shares(run.notes.answers, exact)
@@ -171,19 +177,22 @@ def _short_trigger(runs: ColdRuns, sizes: StartSizes, progress: Callable[[str, f
     feed = runs.staged(seconds, rows_per_second=sizes.rows_per_second, file_seconds=sizes.short_file_seconds)
     run = runs.with_short_trigger(feed, lambda share: progress(step, 0.1 + 0.9 * share))
     course = [
-        one
-        for one in course_of(run.journal, run.sent, called_at_seconds=run.began_seconds)
-        if sizes.short_warm_up_seconds <= one.started_seconds <= run.fed_seconds - run.began_seconds
+        micro_batch
+        for micro_batch in course_of(run.journal, run.sent, called_at_seconds=run.began_seconds)
+        if sizes.short_warm_up_seconds <= micro_batch.started_seconds <= run.fed_seconds - run.began_seconds
     ]
+    late = answer_seconds(
+        run.notes.answers,
+        feed.files,
+        began_seconds=run.began_seconds,
+        speed=sizes.event_speed,
+        settled_seconds=sizes.short_warm_up_seconds,
+    )
+    if not (course and late):
+        raise UnfinishedBenchmarkError(f"with {step} no window was answered in {sizes.short_seconds:g} s")
     return ShortTrigger(
-        utilizations=[(one.ended_seconds - one.started_seconds) / sizes.short_trigger_seconds for one in course],
-        answer_seconds=answer_seconds(
-            run.notes.answers,
-            feed.files,
-            began_seconds=run.began_seconds,
-            speed=sizes.event_speed,
-            settled_seconds=sizes.short_warm_up_seconds,
-        ),
+        utilizations=[one.seconds / sizes.short_trigger_seconds for one in course],
+        answer_seconds=late,
         kept_share=kept_share(course),
         shares=answer_shares(run.notes.answers, runs.exact(feed)),
     )
@@ -200,6 +209,10 @@ def _details(outcome: StartOutcome, sizes: StartSizes) -> dict[str, object]:
         "headroom": HEADROOM,
         "event_speed": sizes.event_speed,
         "starts": {source: [dict(one.figures) for one in starts] for source, starts in outcome.starts.items()},
+        "late_at_the_end": {
+            source: [start.course[-1].arrival_delay_seconds > sizes.latency_seconds for start in starts]
+            for source, starts in outcome.starts.items()
+        },
         "courses": {
             source: [[_row(one) for one in start.course] for start in starts]
             for source, starts in outcome.starts.items()
@@ -212,12 +225,12 @@ def _details(outcome: StartOutcome, sizes: StartSizes) -> dict[str, object]:
     }
 
 
-def _row(one: StartedMicroBatch) -> dict[str, float]:
+def _row(micro_batch: StartedMicroBatch) -> dict[str, float]:
     return {
-        "started_seconds": round(one.started_seconds, 2),
-        "processing_seconds": round(one.ended_seconds - one.started_seconds, 3),
-        "delay_seconds": round(one.delay_seconds, 2),
-        "arrival_delay_seconds": round(one.arrival_delay_seconds, 2),
-        "rows": one.rows,
-        "work_share": round(one.work_share, 4),
+        "started_seconds": round(micro_batch.started_seconds, 2),
+        "processing_seconds": round(micro_batch.seconds, 3),
+        "delay_seconds": round(micro_batch.delay_seconds, 2),
+        "arrival_delay_seconds": round(micro_batch.arrival_delay_seconds, 2),
+        "rows": micro_batch.rows,
+        "work_share": round(micro_batch.work_share, 4),
     }

@@ -21,10 +21,10 @@ from streamshed_bench.runs.burst_sizes import HEADROOM
 from streamshed_bench.runs.duckdb_oracle import DuckDB
 from streamshed_bench.runs.fed_run import START_MICROSECONDS
 from streamshed_bench.runs.workplace import Workplace
-from streamshed_bench.speed.cold_process import MODULE, ColdNotes, ColdSettings, notes_of
-from streamshed_bench.speed.start_figures import sent_files
-from streamshed_bench.speed.start_sizes import StartSizes
+from streamshed_bench.topics.cold_process import MODULE, ColdNotes, ColdSettings, notes_of
 from streamshed_bench.topics.own_process import OwnProcess
+from streamshed_bench.topics.start_figures import sent_files
+from streamshed_bench.topics.start_sizes import StartSizes
 from streamshed_bench.topics.topic_feed import Sent
 
 _POLL_SECONDS = 0.2

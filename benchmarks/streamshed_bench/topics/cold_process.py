@@ -1,6 +1,6 @@
 """A network in a process of its own, which notes when it starts and when each answer comes.
 
-`python -m streamshed_bench.speed.cold_process SETTINGS`, settings as JSON, runs it until the file `end` is there; then
+`python -m streamshed_bench.topics.cold_process SETTINGS`, settings as JSON, runs it until the file `end` is there; then
 it answers all windows that are open.
 """
 
@@ -18,14 +18,14 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.inputs.networks import PacketSource, packet_network, typed_packets
 from streamshed_bench.inputs.workload import SEVEN_QUERIES
-from streamshed_bench.speed.start_figures import TimedAnswer
 from streamshed_bench.topics.own_process import END, ProcessSettings, write_journal
+from streamshed_bench.topics.start_figures import TimedAnswer
 from streamshed_bench.topics.topic_queries import network_of_topic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-MODULE = "streamshed_bench.speed.cold_process"
+MODULE = "streamshed_bench.topics.cold_process"
 """What runs in the process."""
 
 _NOTES = "notes.json"

@@ -17,6 +17,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
         "overhead": "streamshed_bench.speed.overhead",
         "burst": "streamshed_bench.speed.burst",
         "latency": "streamshed_bench.speed.latency",
+        "start": "streamshed_bench.topics.start",
         "changes": "streamshed_bench.speed.changes",
         "goodput": "streamshed_bench.speed.goodput",
         "kafka": "streamshed_bench.topics.kafka",

@@ -18,7 +18,7 @@ from streamshed_bench.samples.coverage_figures import CONFIDENCES, Judged
 from streamshed_bench.samples.coverage_figures import figures_of as figures_of_coverage
 from streamshed_bench.speed import burst, changes, latency, overhead, planning, throughput
 from streamshed_bench.speed.text_throughput import figures_of_text
-from streamshed_bench.topics import kafka
+from streamshed_bench.topics import kafka, start
 from streamshed_bench.windows import prediction, windows
 from streamshed_bench.workers import elastic, simulate
 from streamshed_bench.workers.elastic_calibration import calibration_figures
@@ -33,7 +33,7 @@ from tests.unit.bench.speed import (
     test_text_throughput,
     test_throughput,
 )
-from tests.unit.bench.topics import test_kafka
+from tests.unit.bench.topics import test_kafka, test_start
 from tests.unit.bench.windows import test_windows
 from tests.unit.bench.workers import test_elastic, test_simulate
 from tests.unit.documentation import ROOT, Page, expanded, first_names, named, page
@@ -164,6 +164,7 @@ FIGURES = {
     "burst": burst_figures(),
     "changes": set(changes.figures_of(test_changes.TIMES)),
     "latency": set(latency.figures_of(test_latency.RUNS)),
+    "start": set(start.figures_of(test_start.OUTCOME)),
     "goodput": test_goodput.all_figures(),
     "kafka": set(kafka.figures_of(test_kafka.OUTCOME)),
     "soak": set(figures_of(test_soak.looks())),

@@ -15,15 +15,25 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.topics.topic_queries import network_of_topic
 
-COLUMNS = ("micro_batch_id", "offered_rows", "started_at_seconds", "processing_seconds", "work_share", "backlog_rows")
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = (
+    *("micro_batch_id", "offered_rows", "started_at_seconds", "processing_seconds", "delay_seconds"),
+    *("work_share", "backlog_rows"),
+)
 """What is told of each micro-batch: columns of the journal."""
 
-_JOURNAL, _END = "journal.json", "end"
+END = "end"
+"""The file that ends a process."""
+
+_MODULE = "streamshed_bench.topics.own_process"
+_JOURNAL = "journal.json"
 _MEMORY = "2g"
 _POLL_SECONDS, _PATIENCE_SECONDS = 0.5, 180.0
 
@@ -48,8 +58,8 @@ class ProcessSettings:
     topic: str
     known_hosts: str
     jars: str
-    trigger_seconds: int
-    latency_seconds: int
+    trigger_seconds: float
+    latency_seconds: float
     headroom: float
 
 
@@ -58,15 +68,16 @@ class OwnProcess:
 
     Args:
         settings: What it runs.
+        module: That takes them.
     """
 
-    def __init__(self, settings: ProcessSettings) -> None:
-        self._settings, self._folder = settings, Path(settings.folder)
+    def __init__(self, settings: ProcessSettings, module: str = _MODULE) -> None:
+        self._settings, self._folder, self._module = settings, Path(settings.folder), module
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it; it goes on from its checkpoint."""
-        command = [sys.executable, "-m", "streamshed_bench.topics.own_process", json.dumps(asdict(self._settings))]
+        command = [sys.executable, "-m", self._module, json.dumps(asdict(self._settings))]
         self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / "log").open("ab") as log:
             self._child = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
@@ -83,7 +94,7 @@ class OwnProcess:
 
     def end(self) -> None:
         """Let it stop, and wait for that."""
-        (self._folder / _END).touch()
+        (self._folder / END).touch()
         if self._child is not None:
             with suppress(subprocess.TimeoutExpired):
                 self._child.wait(_PATIENCE_SECONDS)
@@ -96,7 +107,7 @@ class OwnProcess:
             UnfinishedBenchmarkError: It has ended by itself.
         """
         if self._child is not None and self._child.poll() not in (None, 0):
-            raise UnfinishedBenchmarkError(f"the network over the topic has ended: {self._last_words()}")
+            raise UnfinishedBenchmarkError(f"the network in a process of its own has ended: {self._last_words()}")
         file = self._folder / _JOURNAL
         rows: list[dict[str, Any]] = json.loads(file.read_text()) if file.exists() else []
         return rows
@@ -148,16 +159,21 @@ def main(arguments: Sequence[str]) -> None:
             headroom=settings.headroom,
         ) as run,
     ):
-        while not (folder / _END).exists() and not run.await_termination(_POLL_SECONDS):
-            journal = run.journal()
-            if not journal.empty:
-                _write(folder, journal[list(COLUMNS)].to_dict("records"))
+        while not (folder / END).exists() and not run.await_termination(_POLL_SECONDS):
+            write_journal(folder, run.journal())
 
 
-def _write(folder: Path, rows: Sequence[dict[Any, Any]]) -> None:
-    draft = folder / f".{_JOURNAL}"
-    draft.write_text(json.dumps(rows, default=float))
-    draft.replace(folder / _JOURNAL)
+def write_journal(folder: Path, journal: pd.DataFrame) -> None:
+    """Tell of the micro-batches that have finished, if there are any.
+
+    Args:
+        folder: Of the settings.
+        journal: Of the run.
+    """
+    if not journal.empty:
+        draft = folder / f".{_JOURNAL}"
+        draft.write_text(json.dumps(journal[list(COLUMNS)].to_dict("records"), default=float))
+        draft.replace(folder / _JOURNAL)
 
 
 if __name__ == "__main__":

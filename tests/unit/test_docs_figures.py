@@ -24,6 +24,7 @@ from streamshed_bench.workers.elastic_calibration import calibration_figures
 from streamshed_bench.workers.elastic_sizes import WAYS
 from tests.unit.bench.joins import test_joins
 from tests.unit.bench.lasting import test_soak
+from tests.unit.bench.nexmark import test_nexmark
 from tests.unit.bench.speed import test_burst, test_changes, test_goodput, test_latency, test_throughput
 from tests.unit.bench.topics import test_kafka
 from tests.unit.bench.windows import test_windows
@@ -154,6 +155,7 @@ FIGURES = {
     "changes": set(changes.figures_of(test_changes.TIMES)),
     "latency": set(latency.figures_of(test_latency.RUNS)),
     "goodput": test_goodput.all_figures(),
+    "nexmark": test_nexmark.all_figures(),
     "kafka": set(kafka.figures_of(test_kafka.OUTCOME)),
     "soak": set(figures_of(test_soak.looks())),
 }

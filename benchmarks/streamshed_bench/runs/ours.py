@@ -14,6 +14,8 @@ from streamshed_bench.runs.micro_batches import MicroBatchTime
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from streamshed.spark.sinks.sinks import Sink
+
 Collect = Callable[["DataFrame", int], None]
 _POLL_SECONDS = 0.05
 _TIMEOUT_SECONDS = 1800.0
@@ -25,7 +27,7 @@ def run_through(
     *,
     checkpoint: Path,
     micro_batches: int,
-    collect: Collect | None = None,
+    collect: Collect | Sink | None = None,
 ) -> tuple[MicroBatchTime, ...]:
     """Run a network as a user would, samplers and plan table compiled in, until the files are through.
 
@@ -34,7 +36,7 @@ def run_through(
         spark: The session.
         checkpoint: A new folder.
         micro_batches: How many the files make.
-        collect: Takes the answers of each micro-batch; None: they are computed and dropped.
+        collect: Takes the answers of each micro-batch, a function or a sink; None: they are computed and dropped.
 
     Returns:
         The micro-batches with input, in order.

@@ -11,7 +11,7 @@ from streamshed_bench.nexmark.events import MIDNIGHT_MICROSECONDS
 from streamshed_bench.nexmark.nexmark_figures import QuerySpeeds, UnderLoad, load_figures_of, query_figures
 from streamshed_bench.nexmark.nexmark_load import measured_loads
 from streamshed_bench.nexmark.nexmark_picture import draw_nexmark
-from streamshed_bench.nexmark.nexmark_sizes import CHECKED, FULL, QUICK, NexmarkSizes
+from streamshed_bench.nexmark.nexmark_sizes import FULL, QUICK, NexmarkSizes
 from streamshed_bench.nexmark.side_by_side import SideBySide
 from streamshed_bench.nexmark.staged_events import StagedEvents, spans_in_row, staged_events
 from streamshed_bench.nexmark.statements import ASKED, COLUMNS, NOT_EXPRESSIBLE, Asked
@@ -39,7 +39,7 @@ def run(options: BenchOptions) -> BenchResult:
             progress = partial(options.progress, "staging events")
             return staged_events(place.new("events"), spans, tuple(COLUMNS), lambda share: progress(0.02 * share))
 
-        checked = SideBySide(spark, place, staged(sizes.checked_events_per_file, CHECKED.files))
+        checked = SideBySide(spark, place, staged(sizes.checked_events_per_file, sizes.checked.files))
         measured = SideBySide(spark, place, staged(sizes.events_per_file, sizes.measured.files))
         speeds = {
             name: _speeds(ASKED[name], checked, measured, sizes, partial(_progress, options, sizes, name))
@@ -69,7 +69,7 @@ def _speeds(
     asked: Asked, checked: SideBySide, measured: SideBySide, sizes: NexmarkSizes, progress: Callable[[str], None]
 ) -> QuerySpeeds:
     progress("answers compared")
-    check = checked.check(asked, CHECKED)
+    check = checked.check(asked, sizes.checked)
     ours: list[float] = []
     native: list[float] = []
     refusal = None

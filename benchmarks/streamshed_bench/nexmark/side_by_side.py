@@ -83,7 +83,7 @@ class SideBySide:
         try:
             query = writer.start()
         except AnalysisException as error:
-            return str(error).partition("\n")[0]
+            return str(error).partition("\n")[0].rstrip(";")
         if not query.awaitTermination(_PATIENCE_SECONDS):  # type: ignore[arg-type]
             query.stop()
             raise UnfinishedBenchmarkError(f"plain Spark did not end within {_PATIENCE_SECONDS:g} seconds")

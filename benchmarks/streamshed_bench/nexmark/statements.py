@@ -122,12 +122,13 @@ most AS (SELECT window, max(num) AS maxn FROM counts GROUP BY window)
 SELECT c.window.start AS c_window_start, c.window.end AS c_window_end, c.auction AS c_auction, c.num AS c_num,
   m.window.start AS m_window_start, m.window.start + INTERVAL '2' SECOND AS m_window_end, m.maxn AS m_maxn
 FROM counts c JOIN most m ON c.num = m.maxn AND c.window = m.window"""
-_NATIVE_HIGHEST = f"""WITH highest AS (SELECT *, window_time(window) AS last FROM (
-  SELECT window, max(price) AS maxprice FROM bid GROUP BY window(date_time, '10 seconds')))
-SELECT {_names("bid", "b_", "b.")}, h.window.start AS h_window_start, h.window.end AS h_window_end,
+_NATIVE_HIGHEST = f"""WITH highest AS (
+  SELECT window.start AS window_start, window.end AS window_end, window_time(window) AS last, maxprice
+  FROM (SELECT window, max(price) AS maxprice FROM bid GROUP BY window(date_time, '10 seconds')))
+SELECT {_names("bid", "b_", "b.")}, h.window_start AS h_window_start, h.window_end AS h_window_end,
   h.maxprice AS h_maxprice
 FROM bid b JOIN highest h ON b.price = h.maxprice AND b.date_time BETWEEN h.last - INTERVAL '10' SECOND AND h.last
-WHERE b.date_time >= h.window.start"""
+WHERE b.date_time >= h.window_start"""
 _NATIVE_SELLERS = """WITH people AS (SELECT window, id, name, count(*) AS n FROM person
   GROUP BY window(date_time, '10 seconds'), id, name),
 sellers AS (SELECT window, seller, count(*) AS n FROM auction GROUP BY window(date_time, '10 seconds'), seller)
@@ -143,7 +144,8 @@ def _rows(ours: str, native: str, *, to_files: bool = False) -> Asked:
 def _windows(aggregates: str, keys: str = "") -> Asked:
     by = f"{keys}, " if keys else ""
     return Asked(
-        ours=f"CREATE QUERY q AS SELECT {by}{aggregates}\nFROM bid GROUP BY {by}{_DAY};",
+        ours=f"CREATE QUERY q AS SELECT {by}{aggregates}\nFROM bid GROUP BY {by}{_DAY}\n"
+        "ON OVERLOAD DROP WINDOWS AT MOST 1 IN A ROW;",
         native=f"SELECT window.start AS window_start, window.end AS window_end, {by}{aggregates}\n"
         f"FROM bid GROUP BY {by}{_DAY}",
     )

@@ -14,6 +14,7 @@ from streamshed_bench.runs.micro_batches import MicroBatchTime
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from streamshed.spark import Run
     from streamshed.spark.sinks.sinks import Sink
 
 Collect = Callable[["DataFrame", int], None]
@@ -49,7 +50,7 @@ def run_through(
     sink = noop_sink() if collect is None else collect
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     with start(network, spark, checkpoint=str(checkpoint), sink=sink, trigger="10 milliseconds", advisory=True) as run:
-        while run.status().micro_batch_id < micro_batches - 1:
+        while not _is_through(run, micro_batches):
             if time.monotonic() > deadline:
                 done = run.status().micro_batch_id + 1
                 raise UnfinishedBenchmarkError(
@@ -64,3 +65,9 @@ def run_through(
             with_input["offered_rows"], with_input["started_at_seconds"], with_input["processing_seconds"], strict=True
         )
     )
+
+
+def _is_through(run: Run, micro_batches: int) -> bool:
+    """Whether so many micro-batches are in the journal, into which they come after their status."""
+    last = micro_batches - 1
+    return run.status().micro_batch_id >= last and bool(run.journal()["micro_batch_id"].max() >= last)

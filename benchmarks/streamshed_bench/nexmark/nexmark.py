@@ -14,7 +14,7 @@ from streamshed_bench.nexmark.nexmark_picture import draw_nexmark
 from streamshed_bench.nexmark.nexmark_sizes import FULL, QUICK, NexmarkSizes
 from streamshed_bench.nexmark.side_by_side import SideBySide
 from streamshed_bench.nexmark.staged_events import StagedEvents, spans_in_row, staged_events
-from streamshed_bench.nexmark.statements import ASKED, COLUMNS, NOT_EXPRESSIBLE, Asked
+from streamshed_bench.nexmark.statements import ASKED, COLUMNS, NOT_EXPRESSIBLE, NexmarkQuery
 from streamshed_bench.runs.workplace import bench_session, workplace
 
 _BEFORE_MIDNIGHT = 8_000_000
@@ -66,10 +66,10 @@ def _progress(options: BenchOptions, sizes: NexmarkSizes, name: str, step: str) 
 
 
 def _speeds(
-    asked: Asked, checked: SideBySide, measured: SideBySide, sizes: NexmarkSizes, progress: Callable[[str], None]
+    query: NexmarkQuery, checked: SideBySide, measured: SideBySide, sizes: NexmarkSizes, progress: Callable[[str], None]
 ) -> QuerySpeeds:
     progress("answers compared")
-    check = checked.check(asked, sizes.checked)
+    check = checked.check(query, sizes.checked)
     ours: list[float] = []
     native: list[float] = []
     refusal = None
@@ -77,8 +77,8 @@ def _speeds(
         progress(f"round {number + 1} of {sizes.rounds}")
         for is_ours in (True, False) if number % 2 == 0 else (False, True):
             if is_ours:
-                ours.append(measured.ours(asked, sizes.measured))
-            elif isinstance(outcome := measured.native(asked, sizes.measured), str):
+                ours.append(measured.ours(query, sizes.measured))
+            elif isinstance(outcome := measured.native(query, sizes.measured), str):
                 refusal = outcome
             else:
                 native.append(outcome)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from streamshed_bench.nexmark.nexmark_figures import UnderLoad
 from streamshed_bench.nexmark.staged_events import spans_in_row, staged_events
 from streamshed_bench.nexmark.statements import streams_sql
 from streamshed_bench.runs.answer_check import Key, checked
-from streamshed_bench.runs.calibration import calibrated
+from streamshed_bench.runs.calibration import Capacity, calibrated
 from streamshed_bench.runs.duckdb_oracle import duckdb_module
 from streamshed_bench.runs.workplace import Workplace
 from streamshed_bench.speed.goodput_figures import mean_error
@@ -93,24 +92,15 @@ def measured_loads(
     Raises:
         UnfinishedBenchmarkError: The machine is too slow, or too busy, for the trigger interval.
     """
-    staged = partial(_staged, place, seed=seed)
-    events_per_file = round(sizes.calibration_rows_per_file / _bids_of(1.0))
-    file_seconds = events_per_file / _EVENTS_PER_SECOND
-    feed = staged(files=sizes.calibration_file_count, events_per_file=events_per_file, file_seconds=file_seconds)
-    capacity = calibrated(
-        spark,
-        place,
-        sizes,
-        files=[file.path for file in feed.files],
-        network_over=loaded_network,
-        progress=lambda share: progress("calibrating", 0.05 + 0.35 * share),
-    )
+    capacity = _capacity(spark, place, sizes, seed, lambda share: progress("calibrating", 0.4 * share))
     sustained = capacity.rows_per_second(sizes.trigger_seconds)
     progress("staging the loads", 0.4)
-    feed = staged(
+    feed = _staged(
+        place,
         files=round(sizes.seconds / sizes.file_seconds),
         events_per_file=round(BASE_LOAD * sustained * sizes.file_seconds / _bids_of(1.0) / 50) * 50,
         file_seconds=sizes.file_seconds * sizes.event_speed,
+        seed=seed,
     )
     exact = exact_answers([file.path for file in feed.files])
     answers: dict[Key, float] = {}
@@ -126,6 +116,21 @@ def measured_loads(
     )
     loaded = {load: _under(load, through, answers, exact) for load in sizes.loads}
     return sustained, {load: under for load, under in loaded.items() if under is not None}
+
+
+def _capacity(
+    spark: SparkSession, place: Workplace, sizes: GoodputSizes, seed: int, progress: Callable[[float], None]
+) -> Capacity:
+    events_per_file = round(sizes.calibration_rows_per_file / _bids_of(1.0))
+    feed = _staged(
+        place,
+        files=sizes.calibration_file_count,
+        events_per_file=events_per_file,
+        file_seconds=events_per_file / _EVENTS_PER_SECOND,
+        seed=seed,
+    )
+    files = [file.path for file in feed.files]
+    return calibrated(spark, place, sizes, files=files, network_over=loaded_network, progress=progress)
 
 
 def loaded_network(watched: Path) -> QueryNetwork:

@@ -13,7 +13,7 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.inputs.packet_input import linked
 from streamshed_bench.nexmark.staged_events import StagedEvents
-from streamshed_bench.nexmark.statements import COLUMNS, SIDE_INPUT, WATERMARK_SECONDS, Asked, streams_sql
+from streamshed_bench.nexmark.statements import COLUMNS, SIDE_INPUT, WATERMARK_SECONDS, NexmarkQuery, streams_sql
 from streamshed_bench.runs.micro_batches import MicroBatchTime, rows_per_second
 from streamshed_bench.runs.native import micro_batch_of, progress_document
 from streamshed_bench.runs.ours import run_through
@@ -56,46 +56,46 @@ class SideBySide:
         self._place = place
         self._staged = staged
 
-    def ours(self, asked: Asked, portion: Portion) -> float:
+    def ours(self, query: NexmarkQuery, portion: Portion) -> float:
         """Run a query as a network of its own, nothing shed; returns rows per second."""
         from streamshed.spark import parquet_sink
 
         micro_batches = run_through(
-            self._network(asked, self._folders(asked, portion), portion),
+            self._network(query, self._folders(query, portion), portion),
             self._spark,
             checkpoint=self._place.new("checkpoint"),
             micro_batches=portion.micro_batches,
-            collect=parquet_sink(str(self._place.new("answers"))) if asked.to_files else None,
+            collect=parquet_sink(str(self._place.new("answers"))) if query.to_files else None,
         )
-        return self._speed(micro_batches, asked, portion)
+        return self._speed(micro_batches, query, portion)
 
-    def native(self, asked: Asked, portion: Portion) -> float | str:
+    def native(self, query: NexmarkQuery, portion: Portion) -> float | str:
         """Run a query as a streaming query of plain Spark; returns rows per second, or why Spark refuses it."""
         from pyspark.errors import AnalysisException
 
-        self._show(asked, self._folders(asked, portion), portion)
-        writer = self._spark.sql(asked.native).writeStream.outputMode("append").trigger(availableNow=True)
+        self._show(query, self._folders(query, portion), portion)
+        writer = self._spark.sql(query.native).writeStream.outputMode("append").trigger(availableNow=True)
         writer = writer.option("checkpointLocation", str(self._place.new("checkpoint")))
-        if asked.to_files:
+        if query.to_files:
             writer = writer.format("parquet").option("path", str(self._place.new("answers")))
         else:
             writer = writer.format("noop")
         try:
-            query = writer.start()
+            running = writer.start()
         except AnalysisException as error:
             return str(error).partition("\n")[0].rstrip(";")
-        if not query.awaitTermination(_PATIENCE_SECONDS):  # type: ignore[arg-type]
-            query.stop()
+        if not running.awaitTermination(_PATIENCE_SECONDS):  # type: ignore[arg-type]
+            running.stop()
             raise UnfinishedBenchmarkError(f"plain Spark did not end within {_PATIENCE_SECONDS:g} seconds")
-        finished = [micro_batch_of(progress_document(progress)) for progress in query.recentProgress]
-        return self._speed(finished, asked, portion)
+        finished = [micro_batch_of(progress_document(progress)) for progress in running.recentProgress]
+        return self._speed(finished, query, portion)
 
-    def check(self, asked: Asked, portion: Portion) -> RowCheck:
+    def check(self, query: NexmarkQuery, portion: Portion) -> RowCheck:
         """Run a query through files to its last window; compare its rows with plain Spark's over the same files."""
         from streamshed.spark import parquet_sink, query_view, start
 
-        folders, delivered = self._folders(asked, portion), self._place.new("answers")
-        network = self._network(asked, folders, portion)
+        folders, delivered = self._folders(query, portion), self._place.new("answers")
+        network = self._network(query, folders, portion)
         deadline = time.monotonic() + _PATIENCE_SECONDS
         with start(
             network,
@@ -111,34 +111,34 @@ class SideBySide:
                 run.await_termination(_POLL_SECONDS)
             if not run.drain(_PATIENCE_SECONDS):
                 raise UnfinishedBenchmarkError(f"windows were still open after {_PATIENCE_SECONDS:g} seconds")
-        self._show(asked, folders, None)
-        expected = self._spark.sql(asked.native)
+        self._show(query, folders, None)
+        expected = self._spark.sql(query.native)
         rows = query_view(self._spark.read.parquet(str(delivered)), network, QUERY)
         return _compared(_as_text(rows, expected.columns), _as_text(expected, expected.columns))
 
-    def _speed(self, finished: Sequence[MicroBatchTime], asked: Asked, portion: Portion) -> float:
+    def _speed(self, finished: Sequence[MicroBatchTime], query: NexmarkQuery, portion: Portion) -> float:
         if len(finished) < portion.micro_batches:
             raise UnfinishedBenchmarkError(f"{len(finished)} of {portion.micro_batches} micro-batches were run")
         # Rows count once: we count those of a join's sides once more, Spark leaves out what a filter spared its scan.
-        rows = self._staged.rows_of(asked.streams, portion.files_per_micro_batch)
+        rows = self._staged.rows_of(query.streams, portion.files_per_micro_batch)
         alike = [replace(micro_batch, rows=rows) for micro_batch in finished[: portion.micro_batches]]
         return rows_per_second(alike, skipped=portion.skipped)
 
-    def _network(self, asked: Asked, folders: Mapping[str, Path], portion: Portion) -> QueryNetwork:
+    def _network(self, query: NexmarkQuery, folders: Mapping[str, Path], portion: Portion) -> QueryNetwork:
         declared = streams_sql(
             folders, side_input=self._staged.side_input, files_per_micro_batch=portion.files_per_micro_batch
         )
-        return parse_network(f"{declared}\n{asked.ours}", folder=self._place.folder, language=Language.SQL).network
+        return parse_network(f"{declared}\n{query.ours}", folder=self._place.folder, language=Language.SQL).network
 
-    def _folders(self, asked: Asked, portion: Portion) -> dict[str, Path]:
+    def _folders(self, query: NexmarkQuery, portion: Portion) -> dict[str, Path]:
         return {
             stream: linked(self._staged.files[stream][: portion.files], self._place.new(stream))
-            for stream in asked.streams
+            for stream in query.streams
         }
 
-    def _show(self, asked: Asked, folders: Mapping[str, Path], portion: Portion | None) -> None:
+    def _show(self, query: NexmarkQuery, folders: Mapping[str, Path], portion: Portion | None) -> None:
         """Give plain Spark the streams by name; without a portion as bounded tables."""
-        for stream in asked.streams:
+        for stream in query.streams:
             if portion is None:
                 rows = self._spark.read.schema(COLUMNS[stream]).parquet(str(folders[stream]))
             else:

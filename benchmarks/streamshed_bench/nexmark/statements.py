@@ -26,7 +26,7 @@ WATERMARK_SECONDS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class NexmarkQuery:
     """A query that can be asked.
 
     Args:
@@ -137,13 +137,13 @@ SELECT p.window.start AS p_window_start, p.window.end AS p_window_end, p.id AS p
 FROM people p JOIN sellers s ON p.id = s.seller AND p.window = s.window"""
 
 
-def _rows(ours: str, native: str, *, to_files: bool = False) -> Asked:
-    return Asked(ours=f"CREATE QUERY q AS SELECT {ours};", native=f"SELECT {native}", to_files=to_files)
+def _rows(ours: str, native: str, *, to_files: bool = False) -> NexmarkQuery:
+    return NexmarkQuery(ours=f"CREATE QUERY q AS SELECT {ours};", native=f"SELECT {native}", to_files=to_files)
 
 
-def _windows(aggregates: str, keys: str = "") -> Asked:
+def _windows(aggregates: str, keys: str = "") -> NexmarkQuery:
     by = f"{keys}, " if keys else ""
-    return Asked(
+    return NexmarkQuery(
         ours=f"CREATE QUERY q AS SELECT {by}{aggregates}\nFROM bid GROUP BY {by}{_DAY}\n"
         "ON OVERLOAD DROP WINDOWS AT MOST 1 IN A ROW;",
         native=f"SELECT window.start AS window_start, window.end AS window_end, {by}{aggregates}\n"
@@ -151,25 +151,25 @@ def _windows(aggregates: str, keys: str = "") -> Asked:
     )
 
 
-ASKED: Mapping[str, Asked] = MappingProxyType(
+ASKED: Mapping[str, NexmarkQuery] = MappingProxyType(
     {
         "q0": _rows("* FROM bid", f"{_BID} FROM bid"),
         "q1": _rows(f"*, {_EUROS} AS price FROM bid", f"{_replaced('price', _EUROS)} FROM bid"),
         "q2": _rows("* FROM bid WHERE MOD(auction, 123) = 0", f"{_BID} FROM bid WHERE MOD(auction, 123) = 0"),
-        "q3": Asked(
+        "q3": NexmarkQuery(
             ours=f"CREATE QUERY q AS SELECT * FROM auction AS a JOIN person AS p ON {_Q3_ON} WHERE {_Q3_WHERE};",
             native=f"SELECT {_AUCTION_AND_PERSON} FROM auction a JOIN person p ON {_Q3_ON} WHERE {_Q3_WHERE}",
             streams=("person", "auction"),
         ),
-        "q5": Asked(ours=HOT_AUCTIONS, native=_NATIVE_HOT),
-        "q7": Asked(ours=HIGHEST_BIDS, native=_NATIVE_HIGHEST),
-        "q8": Asked(ours=NEW_SELLERS, native=_NATIVE_SELLERS, streams=("person", "auction")),
+        "q5": NexmarkQuery(ours=HOT_AUCTIONS, native=_NATIVE_HOT),
+        "q7": NexmarkQuery(ours=HIGHEST_BIDS, native=_NATIVE_HIGHEST),
+        "q8": NexmarkQuery(ours=NEW_SELLERS, native=_NATIVE_SELLERS, streams=("person", "auction")),
         "q10": _rows(
             "*, date_format(date_time, 'yyyy-MM-dd') AS dt FROM bid",
             f"{_BID}, date_format(date_time, 'yyyy-MM-dd') AS dt FROM bid",
             to_files=True,
         ),
-        "q13": Asked(
+        "q13": NexmarkQuery(
             ours=f"""CREATE VIEW keyed AS SELECT *, MOD(auction, 10000) AS mod_key FROM bid;
 CREATE QUERY q AS SELECT b.*, s.value FROM keyed b JOIN {SIDE_INPUT} s ON b.mod_key = s.key;""",
             native=f"""SELECT {_BID}, mod_key, value
@@ -179,7 +179,7 @@ FROM (SELECT *, MOD(auction, 10000) AS mod_key FROM bid) JOIN {SIDE_INPUT} ON mo
         "q15": _windows(_DISTINCT),
         "q16": _windows(_BY_CHANNEL, "channel"),
         "q17": _windows(_BY_AUCTION, "auction"),
-        "q20": Asked(
+        "q20": NexmarkQuery(
             ours=f"CREATE QUERY q AS SELECT * FROM bid AS b JOIN auction AS a ON {_Q20_ON} WHERE a.category = 10;",
             native=f"SELECT {_BID_AND_AUCTION} FROM bid b JOIN auction a ON {_Q20_ON} WHERE a.category = 10",
             streams=("auction", "bid"),

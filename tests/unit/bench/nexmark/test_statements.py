@@ -23,21 +23,21 @@ def test_what_can_be_asked_is_what_the_documentation_says() -> None:
 
 @pytest.mark.parametrize("name", ASKED)
 def test_each_statement_is_taken(name: str, tmp_path: Path) -> None:
-    asked = ASKED[name]
-    folders = {stream: tmp_path / stream for stream in asked.streams}
+    query = ASKED[name]
+    folders = {stream: tmp_path / stream for stream in query.streams}
     for folder in folders.values():
         folder.mkdir()
     side_input = tmp_path / "side_input.parquet"
     pq.write_table(pa.table({"key": [1], "value": ["one"]}), side_input)
     declared = streams_sql(folders, side_input=side_input, files_per_micro_batch=2)
-    network = parse_network(f"{declared}\n{asked.ours}", folder=tmp_path, language=Language.SQL).network
-    assert [query.name for query in network.queries] == ["q"]
+    network = parse_network(f"{declared}\n{query.ours}", folder=tmp_path, language=Language.SQL).network
+    assert [named.name for named in network.queries] == ["q"]
 
 
 @pytest.mark.parametrize("name", ASKED)
 def test_plain_spark_reads_the_same_streams(name: str) -> None:
-    asked = ASKED[name]
-    assert {stream for stream in COLUMNS if re.search(rf"(?:FROM|JOIN) {stream}\b", asked.native)} == set(asked.streams)
+    query = ASKED[name]
+    assert {stream for stream in COLUMNS if re.search(rf"(?:FROM|JOIN) {stream}\b", query.native)} == set(query.streams)
 
 
 def test_the_network_under_load_drops_windows_of_what_cannot_be_sampled(tmp_path: Path) -> None:

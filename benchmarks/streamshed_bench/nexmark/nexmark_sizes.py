@@ -57,11 +57,11 @@ FULL = NexmarkSizes(
 )
 QUICK = NexmarkSizes(
     queries=("q0", "q5", "q17"),
-    events_per_file=300_000,
+    events_per_file=200_000,
     measured=Portion(files_per_micro_batch=1, micro_batches=2),
     rounds=1,
     checked_events_per_file=50_000,
-    checked=Portion(files_per_micro_batch=2, micro_batches=1),
+    checked=Portion(files_per_micro_batch=1, micro_batches=1),
     loaded=GoodputSizes(
         networks=("nexmark",),
         loads=(1.0, 3.0),
@@ -77,7 +77,7 @@ QUICK = NexmarkSizes(
     ),
     left_out=(
         "q1 to q3, q7, q8, q10, q13 to q16 and q20 to q22",
-        "micro-batches of 1 M events: these are of 300,000, so that fixed cost weighs more",
+        "micro-batches of 1 M events: these are of 200,000, so that fixed cost weighs more",
         "two of three rounds, and two of three micro-batches that count",
         "loads 2, 4 and 5",
         "20 of 25 micro-batches of each load: the 95th percentile is the largest",

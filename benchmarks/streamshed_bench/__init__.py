@@ -20,6 +20,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
         "start": "streamshed_bench.topics.start",
         "changes": "streamshed_bench.speed.changes",
         "goodput": "streamshed_bench.speed.goodput",
+        "nexmark": "streamshed_bench.nexmark.nexmark",
         "kafka": "streamshed_bench.topics.kafka",
         "soak": "streamshed_bench.lasting.soak",
         "accuracy": "streamshed_bench.samples.accuracy",

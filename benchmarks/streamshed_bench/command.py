@@ -125,7 +125,7 @@ def _earlier_result(file: Path) -> Iterator[None]:
 
 def _lines(result: BenchResult) -> list[str]:
     width = max(map(len, result.figures), default=0)
-    return [f"{name:<{width}}  {value:.4g}" for name, value in result.figures.items()]
+    return [f"{name:<{width}}  {'null' if value is None else f'{value:.4g}'}" for name, value in result.figures.items()]
 
 
 @contextmanager

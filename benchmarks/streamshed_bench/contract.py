@@ -36,11 +36,11 @@ class BenchResult:
     """What a benchmark measured.
 
     Args:
-        figures: The numbers it is judged by, each by its stable name.
+        figures: The numbers it is judged by, each by its stable name; None: there is none, `null` in JSON.
         details: Whatever else explains them; only what JSON can hold.
         picture: Draws the result as a PNG at a path.
     """
 
-    figures: Mapping[str, float]
+    figures: Mapping[str, float | None]
     details: Mapping[str, Any] = field(default_factory=dict)
     picture: Callable[[Path], None]

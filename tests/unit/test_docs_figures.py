@@ -25,6 +25,7 @@ from streamshed_bench.workers.elastic_calibration import calibration_figures
 from streamshed_bench.workers.elastic_sizes import WAYS
 from tests.unit.bench.joins import test_joins
 from tests.unit.bench.lasting import test_soak
+from tests.unit.bench.nexmark import test_nexmark
 from tests.unit.bench.speed import (
     test_burst,
     test_changes,
@@ -166,6 +167,7 @@ FIGURES = {
     "latency": set(latency.figures_of(test_latency.RUNS)),
     "start": set(start.figures_of(test_start.OUTCOME)),
     "goodput": test_goodput.all_figures(),
+    "nexmark": test_nexmark.all_figures(),
     "kafka": set(kafka.figures_of(test_kafka.OUTCOME)),
     "soak": set(figures_of(test_soak.looks())),
 }

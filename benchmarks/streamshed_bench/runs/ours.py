@@ -14,6 +14,9 @@ from streamshed_bench.runs.micro_batches import MicroBatchTime
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from streamshed.spark import Run
+    from streamshed.spark.sinks.sinks import Sink
+
 Collect = Callable[["DataFrame", int], None]
 _POLL_SECONDS = 0.05
 _TIMEOUT_SECONDS = 1800.0
@@ -25,7 +28,7 @@ def run_through(
     *,
     checkpoint: Path,
     micro_batches: int,
-    collect: Collect | None = None,
+    collect: Collect | Sink | None = None,
 ) -> tuple[MicroBatchTime, ...]:
     """Run a network as a user would, samplers and plan table compiled in, until the files are through.
 
@@ -34,7 +37,7 @@ def run_through(
         spark: The session.
         checkpoint: A new folder.
         micro_batches: How many the files make.
-        collect: Takes the answers of each micro-batch; None: they are computed and dropped.
+        collect: Takes the answers of each micro-batch, a function or a sink; None: they are computed and dropped.
 
     Returns:
         The micro-batches with input, in order.
@@ -47,7 +50,7 @@ def run_through(
     sink = noop_sink() if collect is None else collect
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     with start(network, spark, checkpoint=str(checkpoint), sink=sink, trigger="10 milliseconds", advisory=True) as run:
-        while run.status().micro_batch_id < micro_batches - 1:
+        while not _is_through(run, micro_batches):
             if time.monotonic() > deadline:
                 done = run.status().micro_batch_id + 1
                 raise UnfinishedBenchmarkError(
@@ -62,3 +65,9 @@ def run_through(
             with_input["offered_rows"], with_input["started_at_seconds"], with_input["processing_seconds"], strict=True
         )
     )
+
+
+def _is_through(run: Run, micro_batches: int) -> bool:
+    """Whether so many micro-batches are in the journal, into which they come after their status."""
+    last = micro_batches - 1
+    return run.status().micro_batch_id >= last and bool(run.journal()["micro_batch_id"].max() >= last)

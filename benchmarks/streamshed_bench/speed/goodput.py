@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -11,15 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamshed.network.model.network import QueryNetwork
-from streamshed.traces.aligned_start import aligned_start
-from streamshed.traces.feeder import Feeder
 from streamshed.traces.kafka_shape import KafkaShape
 from streamshed.traces.load_profile import constant_load
 from streamshed.traces.stage import StagingOptions, stage
 from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import Trace
 from streamshed_bench.contract import BenchOptions, BenchResult
-from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.inputs.known_hosts import write_known_hosts
 from streamshed_bench.inputs.networks import PacketSource, packet_network, packet_records, typed_packets
 from streamshed_bench.inputs.packet_input import EVENT_ROWS_PER_SECOND, packet_trace
@@ -31,22 +27,13 @@ from streamshed_bench.runs.duckdb_oracle import DuckDB
 from streamshed_bench.runs.fed_run import START_MICROSECONDS
 from streamshed_bench.runs.pictures import draw_goodput
 from streamshed_bench.runs.workplace import Workplace, bench_session, workplace
-from streamshed_bench.speed.goodput_figures import (
-    LoadedMicroBatch,
-    LoadFigures,
-    load_figures,
-    mean_error,
-    oracle_error,
-)
+from streamshed_bench.speed.goodput_figures import LoadFigures, mean_error, oracle_error
 from streamshed_bench.speed.goodput_sizes import BASE_LOAD, FULL, QUICK, GoodputSizes
+from streamshed_bench.speed.loaded_run import LATENCY_SECONDS, LoadedRun, run_at_loads
 
 if TYPE_CHECKING:
-    import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-_LATENCY_SECONDS = 5
-_PATIENCE_SECONDS = 180.0
-_POLL_SECONDS = 0.2
 _RECORDS = KafkaShape(topic="packets", key="src_host", partitions=4)
 _STREAMS = {"network_monitor": (typed_packets, None), "packets_json": (packet_records, _RECORDS)}
 
@@ -180,41 +167,29 @@ class _Bench:
         oracle = DuckDB(os.cpu_count() or 2)
         exact = oracle.answers([file.path for file in typed.files], SEVEN_QUERIES, self._known_hosts)
         oracle.close()
-        answers, journal, begun = self._fed(feed, capacity, lambda share: progress("feeding", 0.4 + 0.6 * share))
-        return {load: at for load in sizes.loads if (at := self._at(load, journal, begun, answers, exact)) is not None}
+        answers: dict[Key, float] = {}
+        through = run_at_loads(
+            self._network,
+            self._spark,
+            self._place,
+            feed,
+            lambda frame: _take(frame, answers),
+            sizes=sizes,
+            capacity=capacity,
+            progress=lambda share: progress("feeding", 0.4 + 0.6 * share),
+        )
+        return {load: at for load in sizes.loads if (at := self._at(load, through, answers, exact)) is not None}
 
     def _at(
-        self,
-        load: float,
-        journal: pd.DataFrame,
-        begun: float,
-        answers: Mapping[Key, float],
-        exact: Mapping[Key, float],
+        self, load: float, through: LoadedRun, answers: Mapping[Key, float], exact: Mapping[Key, float]
     ) -> AtLoad | None:
-        sizes = self._sizes
-        since = sizes.loads.index(load) * sizes.load_seconds
-        settled, until = since + sizes.settling * sizes.trigger_seconds, since + sizes.load_seconds
-        # Rows of a trigger interval are read by the micro-batch that starts at its end.
-        starts = journal["started_at_seconds"] - begun - sizes.trigger_seconds / 2
-        counted = journal[(starts >= settled) & (starts <= until)]
-        figures = load_figures(
-            [
-                LoadedMicroBatch(
-                    started_at_seconds=row["started_at_seconds"],
-                    offered_rows=int(row["offered_rows"]),
-                    work_share=row["work_share"],
-                    delay_seconds=row["delay_seconds"],
-                    utilization=row["utilization"],
-                )
-                for _, row in counted.iterrows()
-            ],
-            goal_seconds=_LATENCY_SECONDS,
-        )
+        figures = through.figures(load)
         if figures is None:
             return None
         windows = {query.name: query.window_seconds for query in SEVEN_QUERIES}
-        first, last = (START_MICROSECONDS / 1e6 + seconds * sizes.event_speed for seconds in (settled, until))
-        copies = sizes.copies_at(since)
+        span = through.span_seconds(load)
+        first, last = (START_MICROSECONDS / 1e6 + seconds * self._sizes.event_speed for seconds in span)
+        copies = self._sizes.copies_at(span[0])
         within = {key: value * copies for key, value in exact.items() if first + windows[key[0]] <= key[2] <= last}
         counts = {key: value for key, value in within.items() if key[1] == "packets"}
         return AtLoad(
@@ -223,51 +198,6 @@ class _Bench:
             count_error=mean_error(answers, counts),
             oracle_error=oracle_error(counts, load=load),
         )
-
-    def _fed(
-        self, feed: StagedFeed, capacity: Capacity, progress: Callable[[float], None]
-    ) -> tuple[dict[Key, float], pd.DataFrame, float]:
-        """Run the network through all loads; return its answers, its journal, and when feeding began."""
-        from streamshed.spark import each_micro_batch, start
-
-        sizes = self._sizes
-        answers: dict[Key, float] = {}
-        watched = self._place.new("watched")
-        network = self._network(watched)
-        running = start(
-            network,
-            self._spark,
-            checkpoint=str(self._place.new("checkpoint")),
-            sink=each_micro_batch(lambda frame, _: _take(frame, answers)),
-            trigger=f"{sizes.trigger_seconds} seconds",
-            latency=f"{_LATENCY_SECONDS} seconds",
-            headroom=HEADROOM,
-            prior=capacity.prior(capacity.rows_per_second(sizes.trigger_seconds) * sizes.trigger_seconds),
-        )
-        with running:
-            while running.status().micro_batch_id < 0:
-                running.await_termination(_POLL_SECONDS)
-            begun = aligned_start(time.time() + 1.0, sizes.trigger_seconds)
-            feeder = Feeder(
-                feed,
-                watched,
-                speed=sizes.event_speed,
-                start_seconds=begun,
-                place=copying({file.path.name: self._copies(file.due_seconds) for file in feed.files}),
-            )
-            feeder.start()
-            while not feeder.join(_POLL_SECONDS).finished:
-                progress(feeder.report.files / len(feed.files))
-                if not running.is_active:
-                    raise UnfinishedBenchmarkError(f"the run ended early: {running.exception}")
-            running.await_termination(2.0 * sizes.trigger_seconds)
-            if not running.drain(_PATIENCE_SECONDS):
-                raise UnfinishedBenchmarkError(f"windows were still open {_PATIENCE_SECONDS:g} seconds after the feed")
-            return answers, running.journal(), begun
-
-    def _copies(self, due_seconds: float) -> int:
-        """Of a file that is due at the end of its interval of event time."""
-        return self._sizes.copies_at(due_seconds / self._sizes.event_speed - self._sizes.file_seconds / 2)
 
     def _network(self, watched: Path) -> QueryNetwork:
         watched.mkdir(exist_ok=True)
@@ -293,20 +223,6 @@ class _Bench:
         )
 
 
-def copying(copies: Mapping[str, int]) -> Callable[[Path, Path], None]:
-    """Return what places so many copies of a file, as links, by the file's name; any other once.
-
-    Args:
-        copies: How many, by name.
-    """
-
-    def place(staged: Path, target: Path) -> None:
-        for number in range(copies.get(staged.name, 1)):
-            os.link(staged, target if number == 0 else target.with_stem(f"{target.stem}-{number}"))
-
-    return place
-
-
 def _take(frame: DataFrame, answers: dict[Key, float]) -> None:
     rows = frame.where("kind = 'answer'").selectExpr(
         "query", "aggregate", "unix_seconds(window_end) AS end", "coalesce(value, 0) AS value"
@@ -329,7 +245,7 @@ def _courses(measured: Mapping[str, Mapping[float, AtLoad]]) -> dict[str, dict[s
 def _details(measured: Mapping[str, Mapping[float, AtLoad]], sizes: GoodputSizes) -> dict[str, object]:
     return {
         "trigger_seconds": sizes.trigger_seconds,
-        "latency_seconds": _LATENCY_SECONDS,
+        "latency_seconds": LATENCY_SECONDS,
         "headroom": HEADROOM,
         "networks": {
             name: [

@@ -26,7 +26,7 @@ def draw(path: Path) -> None:
 def measured(options: BenchOptions) -> BenchResult:
     ASKED.append(options)
     options.progress("measuring", 0.5)
-    return BenchResult(figures={"ratio": 6.5}, details={"runs": 3}, picture=draw)
+    return BenchResult(figures={"ratio": 6.5, "other": None}, details={"runs": 3}, picture=draw)
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,8 @@ def one_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_registry_knows_its_benchmarks() -> None:
     assert list(bench.BENCHMARKS) == [
-        *("throughput", "overhead", "burst", "latency", "start", "changes", "goodput", "kafka", "soak", "accuracy"),
+        *("throughput", "overhead", "burst", "latency", "start", "changes", "goodput", "nexmark", "kafka", "soak"),
+        "accuracy",
         *(
             "coverage",
             "large_values",
@@ -57,7 +58,7 @@ def test_result_and_picture_are_written(tmp_path: Path) -> None:
     outcome = streamshed("bench", "throughput", "--quick", "--seed", 7, "--trace", "p.parquet", "--json", file)
     assert outcome.code == ExitCode.DONE
     report = json.loads(file.read_text())
-    assert report["figures"] == {"ratio": 6.5}
+    assert report["figures"] == {"ratio": 6.5, "other": None}
     assert report["details"] == {"runs": 3}
     assert (report["benchmark"], report["quick"], report["seed"], report["trace"]) == (
         "throughput",
@@ -70,6 +71,7 @@ def test_result_and_picture_are_written(tmp_path: Path) -> None:
     assert "commit" in report
     assert file.with_suffix(".png").read_bytes() == b"PNG"
     assert "ratio  6.5" in outcome.output
+    assert "other  null" in outcome.output
 
 
 def test_the_benchmark_gets_its_options(tmp_path: Path) -> None:

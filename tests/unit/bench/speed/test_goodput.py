@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from streamshed_bench.runs.pictures import draw_goodput
-from streamshed_bench.speed.goodput import AtLoad, copying, figures_of
+from streamshed_bench.speed.goodput import AtLoad, figures_of
 from streamshed_bench.speed.goodput_figures import LoadedMicroBatch, LoadFigures, load_figures, oracle_error
 from streamshed_bench.speed.goodput_sizes import BASE_LOAD, FULL, QUICK, GoodputSizes
+from streamshed_bench.speed.loaded_run import copying
 
 SUSTAINED = {"a": 100.0, "b": 200.0}
 

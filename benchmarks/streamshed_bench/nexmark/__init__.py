@@ -1,0 +1,1 @@
+"""The queries of Nexmark that can be asked: beside plain Spark's, and under load."""

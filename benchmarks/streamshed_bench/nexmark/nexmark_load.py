@@ -230,7 +230,7 @@ def _staged(place: Workplace, *, files: int, events_per_file: int, file_seconds:
         ),
         duration_seconds=files * file_seconds,
         start_microseconds=begin,
-        next_offsets={},
+        next_offsets=(),
     )
 
 

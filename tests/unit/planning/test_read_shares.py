@@ -41,13 +41,13 @@ def test_as_much_is_read_as_can_be_worked_on_if_these_are_many_blocks() -> None:
 
 
 def test_of_few_blocks_more_are_read_and_less_is_done_on_each_row() -> None:
-    statistics = coming(1.2, 20.0, packets=1_000_000)
+    statistics = coming(1.0, 20.0, packets=1_000_000)
     many, fewer, few = (
         read_shares({"packets": count}, (), statistics, BUDGET)["packets"] for count in (100_000, 4 * ENOUGH_BLOCKS, 50)
     )
     assert many < fewer == pytest.approx(1 / 4)
-    passing = UNREAD_COST * 1.2
-    assert fewer < few == pytest.approx((0.5 - passing) / (1.2 - passing))
+    passing = UNREAD_COST
+    assert fewer < few == pytest.approx((0.5 - passing) / (1.0 - passing))
 
 
 def test_few_blocks_are_all_read_where_that_leaves_time_for_work() -> None:

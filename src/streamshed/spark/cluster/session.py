@@ -79,6 +79,13 @@ Hadoop writes and checks one already: it takes two processes more for every file
 """
 
 
+LOCAL_FILES_SETTINGS: Mapping[str, str] = {"spark.sql.sources.parallelPartitionDiscovery.threshold": "100000"}
+"""What is added where all files that are read are on a local disk.
+
+From 33 files in a micro-batch on, Spark would look at them in a job of a task for each: 0.2 s for 80.
+"""
+
+
 def require_java() -> None:
     """Check that there is a Java that Spark can run on.
 
@@ -277,7 +284,9 @@ def state_settings(session: SparkSession) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def settings_for_queries(session: SparkSession, partitions: int, checkpoint: Storage) -> Iterator[None]:
+def settings_for_queries(
+    session: SparkSession, partitions: int, checkpoint: Storage, *, has_local_files: bool = False
+) -> Iterator[None]:
     """Set what a network's query is to run with, and put the session's own settings back.
 
     A checkpoint goes on as it began: with its format, and with what Spark wrote down beside its offsets.
@@ -286,6 +295,7 @@ def settings_for_queries(session: SparkSession, partitions: int, checkpoint: Sto
         session: The session.
         partitions: State partitions of each stateful stage; a checkpoint keeps those it began with.
         checkpoint: Spark's, of the query.
+        has_local_files: Whether all files that it reads are on a local disk.
     """
     begun = last_begun(checkpoint)
     fixed = {} if begun is None else settings_of_micro_batch(checkpoint, begun)
@@ -297,6 +307,8 @@ def settings_for_queries(session: SparkSession, partitions: int, checkpoint: Sto
         wanted[CHECKPOINT_FORMAT] = begun_in
     if checkpoint.is_local:
         wanted |= LOCAL_CHECKPOINT_SETTINGS
+    if has_local_files:
+        wanted |= LOCAL_FILES_SETTINGS
     before = {name: session.conf.get(name, None) for name in wanted}
     for name, value in wanted.items():
         session.conf.set(name, value)

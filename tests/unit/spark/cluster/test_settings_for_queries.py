@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from streamshed.spark.checkpoint.storage import Storage
-from streamshed.spark.cluster.session import SAFETY_SETTINGS, settings_for_queries, state_settings
+from streamshed.spark.cluster.session import LOCAL_FILES_SETTINGS, SAFETY_SETTINGS, settings_for_queries, state_settings
 from tests.unit.spark.inspection.checkpoints import CLOCK, unpacked_checkpoint
 
 CHECKSUMS = "spark.sql.streaming.stateStore.rowChecksum.enabled"
@@ -47,4 +47,12 @@ def test_a_new_one_begins_with_them(tmp_path: Path) -> None:
     session = session_with({})
     with settings_for_queries(session, 7, Storage.at(str(tmp_path))):
         assert session.conf.items() >= SAFETY_SETTINGS.items()
+    assert session.conf == {}
+
+
+@pytest.mark.parametrize("has_local_files", [True, False])
+def test_local_files_are_looked_at_without_a_job(tmp_path: Path, *, has_local_files: bool) -> None:
+    session = session_with({})
+    with settings_for_queries(session, 7, Storage.at(str(tmp_path)), has_local_files=has_local_files):
+        assert (session.conf.items() >= LOCAL_FILES_SETTINGS.items()) is has_local_files
     assert session.conf == {}

@@ -33,11 +33,14 @@ class BlockCut:
         share: Of all rows, those that are in them.
         limits: One for each cohort, ascending: its blocks have drawn less, and no less than the limit before.
         turn: By so much cohorts are renamed, so that a few blocks of several micro-batches are in different ones.
+        is_even: Whether blocks have drawn numbers that are spread evenly over a file; in plans of earlier versions they
+            have not, nor were they the blocks of today.
     """
 
     share: float
     limits: tuple[float, ...]
     turn: int = 0
+    is_even: bool = True
 
     def cohorts(self, drawn: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Return the cohort of each block, or `UNREAD`.
@@ -83,7 +86,12 @@ class BlockCut:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
         """Read what `to_document` wrote."""
-        return cls(share=document["share"], limits=tuple(document["limits"]), turn=document["turn"])
+        return cls(
+            share=document["share"],
+            limits=tuple(document["limits"]),
+            turn=document["turn"],
+            is_even=document.get("is_even", False),
+        )
 
     def to_document(self) -> dict[str, Any]:
         """Return it as what JSON can hold."""

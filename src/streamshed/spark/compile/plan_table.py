@@ -60,7 +60,7 @@ PLAN_SCHEMA = (
     f" {RATES_BY_SIZE} array<double>, {CODES_BY_SIZE} array<string>,"
     f" {RETAINED} struct<{RETAINED_BASE}:bigint,{RETAINED_STEP}:bigint,{RETAINED_WORDS}:array<array<bigint>>,"
     f"{RETAINED_RATES}:array<double>>, {DRAW_CODE} int,"
-    f" {BLOCK_CUT} struct<share:double,limits:array<double>,turn:int>"
+    f" {BLOCK_CUT} struct<share:double,limits:array<double>,turn:int,is_even:boolean>"
 )
 """What a stream is told in a micro-batch."""
 _PLAN_NAMES = [one.split()[0] for one in PLAN_SCHEMA.split(", ")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -16,6 +16,7 @@ from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, 
 from streamshed.sharing.counted_rows import Role, role_of
 from streamshed.sharing.gating import NEVER, Gating
 from streamshed.sharing.intake import Share
+from streamshed.spark.plan.earlier_plans import with_names_of_today
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +129,7 @@ class StreamPlan:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> StreamPlan:
         """Read what `to_document` wrote."""
+        document = with_names_of_today(document)
         sized, join, blocks = document["sized"], document.get("join"), document.get("blocks")
         return cls(
             **{
@@ -232,9 +234,9 @@ class PlanRow:
             micro_batch_id=document["micro_batch_id"],
             open=document["open"],
             streams={name: StreamPlan.from_document(plan) for name, plan in document["streams"].items()},
-            shed=tuple(ShedInterval(**interval) for interval in document["shed"]),
-            partly_joined=tuple(ShedInterval(**interval) for interval in document.get("partly_joined", ())),
-            lost=tuple(ShedInterval(**interval) for interval in document.get("lost", ())),
+            shed=_intervals(document["shed"]),
+            partly_joined=_intervals(document.get("partly_joined", ())),
+            lost=_intervals(document.get("lost", ())),
             effective_shares=document.get("effective_shares", {}),
             usual_ranges={name: UsualRange(**usual) for name, usual in document.get("usual_ranges", {}).items()},
             decided_at_seconds=document["decided_at_seconds"],
@@ -245,3 +247,7 @@ class PlanRow:
             whole_since={int(definition): since for definition, since in document.get("whole_since", {}).items()},
             files={name: PlannedFiles(**files) for name, files in document.get("files", {}).items()},
         )
+
+
+def _intervals(documents: Iterable[Mapping[str, Any]]) -> tuple[ShedInterval, ...]:
+    return tuple(ShedInterval(**with_names_of_today(document)) for document in documents)

@@ -1,0 +1,58 @@
+"""Plans of earlier versions are read, and those that left other rows unread are not run again."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from streamshed.answering.table.shed_interval import ShedInterval
+from streamshed.errors import IncompatibleCheckpointError
+from streamshed.planning.place.block_cut import BlockCut
+from streamshed.planning.tree.quantization import WHOLE
+from streamshed.spark.columns.row_admission import RowPlan
+from streamshed.spark.common.internal_names import BLOCK_CUT
+from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
+
+CUT = BlockCut.of(np.arange(64) / 64, np.full(64, 10), 0.25, 3)
+
+
+def _row(cut: BlockCut | None) -> PlanRow:
+    interval = ShedInterval(stream="packets", start=1, until=9, sampling_rates={"7.0": 0.5}, in_blocks=True)
+    return PlanRow(
+        micro_batch_id=4, open=0, streams={"packets": StreamPlan(sampling_code=WHOLE, blocks=cut)}, shed=(interval,)
+    )
+
+
+def _before(row: PlanRow) -> str:
+    """The same as it was written when whole row groups were left unread."""
+    document = json.loads(row.to_json())
+    for plan in document["streams"].values():
+        plan["row_groups"] = plan.pop("blocks")
+        if plan["row_groups"] is not None:
+            del plan["row_groups"]["is_even"]
+    for interval in document["shed"]:
+        interval["in_row_groups"] = interval.pop("in_blocks")
+    return json.dumps(document)
+
+
+def test_a_plan_by_which_everything_was_read_is_the_same() -> None:
+    assert PlanRow.from_json(_before(_row(None))) == _row(None)
+
+
+def test_one_that_left_row_groups_unread_tells_how_many_but_not_which() -> None:
+    assert CUT is not None
+    cut = PlanRow.from_json(_before(_row(CUT))).streams["packets"].blocks
+    assert cut is not None
+    assert cut.share == CUT.share
+    with pytest.raises(IncompatibleCheckpointError, match="let that version finish it"):
+        RowPlan.of({BLOCK_CUT: cut.to_document()}, ())
+
+
+def test_a_plan_of_today_is_read_as_it_was_written() -> None:
+    row = _row(CUT)
+    assert PlanRow.from_json(row.to_json()) == row
+    cut = row.streams["packets"].blocks
+    assert cut is not None
+    assert RowPlan.of({BLOCK_CUT: cut.to_document()}, ()).cut == cut

@@ -122,11 +122,23 @@ class FileRows:
         Of row groups that have others, too, those are not unpacked, if all types are read alike that way.
         """
         whole = set(itertools.pairwise(self._firsts))
-        if all((block.start, block.stop) in whole for block in blocks):
+        if not self._columns or all((block.start, block.stop) in whole for block in blocks):
             return self
         kinds = {name: self._file.schema_arrow.field(name).type for name in self._columns.values()}
         rows = scattered_rows(self._path, kinds, [range(block.start, block.stop) for block in blocks])
-        return self if rows is None else ScatteredRows(self, rows, blocks)
+        return ScatteredRows(self, self._unpacked(blocks) if rows is None else rows, blocks)
+
+    def _unpacked(self, blocks: Sequence[FileBlock]) -> pa.RecordBatch:
+        """The rows of blocks; each row group that has some is unpacked once."""
+        tables = []
+        for group, (first, behind) in enumerate(itertools.pairwise(self._firsts)):
+            there = [block for block in blocks if block.start < behind and block.stop > first]
+            if there:
+                rows = self._file.read_row_group(group, list(self._columns.values()), use_threads=False)
+                parts = [rows.slice(block.start - first, block.stop - block.start) for block in there]
+                tables.append(pa.concat_tables(parts).combine_chunks())
+        together = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+        return together.to_batches(max_chunksize=together.num_rows)[0]
 
     def runs(self, start: int, stop: int) -> Iterator[RowRun]:
         """Yield the runs in which some rows lie; where row groups are small, several are in one run.

@@ -149,11 +149,17 @@ def test_a_file_that_is_written_anew_is_read_anew(tmp_path: Path) -> None:
     start=st.integers(0, 200),
     length=st.integers(1, 200),
     seed=st.integers(0, 99),
+    is_left_to_arrow=st.booleans(),
 )
 def test_each_row_is_in_a_block_and_of_those_that_are_read_all_rows_are(
-    groups: list[int], most: int, start: int, length: int, seed: int
+    groups: list[int], most: int, start: int, length: int, seed: int, *, is_left_to_arrow: bool
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder, mock.patch.object(file_rows, "BLOCK_ROWS", most):
+    reader = (lambda *_: None) if is_left_to_arrow else scattered_rows
+    with (
+        mock.patch.object(file_rows, "scattered_rows", reader),
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.object(file_rows, "BLOCK_ROWS", most),
+    ):
         path = str(Path(folder, "0.parquet"))
         with pq.ParquetWriter(path, pa.schema([("N", pa.int64()), ("text", pa.string())])) as writer:
             first = 0
@@ -187,8 +193,8 @@ def _rows_of(file: FileRows, blocks: list[FileBlock]) -> list[int]:
                 assert part.columns["none"].null_count == len(n)
                 numbers += n
             odd = np.flatnonzero(run.numbers % 2)
-            [chosen] = [part.columns["n"].to_pylist() for part in rows.parts(run, ["n"], odd)] or [[]]
-            assert chosen == run.numbers[odd].tolist() or isinstance(rows, FileRows)
+            chosen = [n for part in rows.parts(run, ["n"], odd) for n in part.columns["n"].to_pylist()]
+            assert chosen == run.numbers[odd].tolist()
     return numbers
 
 

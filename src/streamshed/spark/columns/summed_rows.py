@@ -154,7 +154,7 @@ class ColumnWay:
             furthest_ahead=most_ahead(self.stream),
         )
         if self.reads_files:
-            spans = self._blocks(source) if self.files is None else self._text_blocks(self.files)
+            spans = self._spans(source) if self.files is None else self._text_spans(self.files)
             taken = in_arrow(spans, self._span_rows(taking, given.schema).rows, schema)
         else:
             taken = in_arrow(given, taking.rows, schema)
@@ -166,7 +166,7 @@ class ColumnWay:
         back |= {FOLDERS: F.split(FOLDERS, "/")} if FOLDERS in sent else {}
         return taken.withColumns(nothing | back)
 
-    def _blocks(self, source: DataFrame) -> DataFrame:
+    def _spans(self, source: DataFrame) -> DataFrame:
         """The first row of each span of rows, with what `SpanRows` asks for."""
         begins = source.where(F.col(FILE_ROW).bitwiseAND(F.lit(SPAN_ROWS - 1)) == 0)
         begins = begins.withColumn(FILE_PATH, file_path(begins))
@@ -176,7 +176,7 @@ class ColumnWay:
         }
         return self._with_plan(begins, constants)
 
-    def _text_blocks(self, files: DataFrame) -> DataFrame:
+    def _text_spans(self, files: DataFrame) -> DataFrame:
         """The first byte of each span of text files, likewise; a packed file is one span."""
         is_packed = F.lower(FILE_PATH).rlike(f"({'|'.join(map(re.escape, PACKED))})$")
         first = F.lit(0).cast("bigint")

@@ -25,7 +25,7 @@ _SCHEMA = arrow_schema().append(pa.field("micro_batch_id", pa.int64()))
 _SORTED_BY = [(name, "ascending") for name in ("query", "kind", "aggregate", "window_start", "window_from")]
 """Readers of one query, or of some windows, pass over most of a file."""
 
-_BLOCK = 100_000
+_ROW_GROUP = 100_000
 _MOST_BYTES = 256 * 2**20
 """A file has no more in memory, unless one micro-batch has."""
 _SMALL_TABLES = 256
@@ -157,7 +157,7 @@ def _written(piece: _Piece, into: Storage) -> Merged:
     answers, numbers = piece.answers, piece.numbers
     if answers.num_rows:
         sink = pa.BufferOutputStream()
-        parquet.write_table(answers.sort_by(_SORTED_BY), sink, row_group_size=_BLOCK)
+        parquet.write_table(answers.sort_by(_SORTED_BY), sink, row_group_size=_ROW_GROUP)
         into.write_bytes(f"{numbers[0]:012d}-{numbers[-1]:012d}.parquet", sink.getvalue().to_pybytes())
     return Merged(len(numbers), answers.num_rows, files=int(answers.num_rows > 0))
 

@@ -6,11 +6,13 @@ own is refused, as Spark itself refuses most: nothing is read that might be anot
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -106,6 +108,26 @@ class FileRows:
                 raise SourceMismatchError(f'"{path}": its column "{name}" is {kind}, where the stream has {declared}')
             columns[name] = file.schema_arrow.names[there[0]]
         return cls(path, file, columns, types)
+
+    def rows_between(self, start: int, stop: int) -> range:
+        """Return the numbers of the rows in the row groups that begin with one of some bytes, if all rows are as long.
+
+        Args:
+            start: The number of the first byte.
+            stop: The number behind the last one.
+
+        Example:
+            >>> import tempfile
+            >>> path = tempfile.mkdtemp() + "/rows.parquet"
+            >>> pq.write_table(pa.table({"size": pa.array(range(100))}), path, row_group_size=30)
+            >>> file = FileRows.of(path, {"size": pa.int64()})
+            >>> file.rows_between(0, 5), file.rows_between(5, 1 << 20)
+            (range(0, 30), range(30, 100))
+        """
+        size, rows = Path(self._path).stat().st_size, self._firsts[-1]
+        places = [number * size // rows for number in self._firsts[:-1]]
+        first, behind = (bisect.bisect_left(places, byte) for byte in (start, stop))
+        return range(self._firsts[first], self._firsts[behind])
 
     def blocks(self, start: int, stop: int) -> Sequence[FileBlock]:
         """Return the blocks in which some rows lie, see `block_rows`."""
@@ -232,14 +254,6 @@ class ScatteredRows:
         self._file, self._rows = file, rows
         places = accumulate((block.stop - block.start for block in blocks), initial=0)
         self._places = {block.start: place for block, place in zip(blocks, places, strict=False)}
-
-    def blocks(self, start: int, stop: int) -> Sequence[FileBlock]:
-        """See `FileRows.blocks`."""
-        return self._file.blocks(start, stop)
-
-    def only(self, _blocks: Sequence[FileBlock]) -> Self:
-        """Return itself."""
-        return self
 
     def runs(self, start: int, stop: int) -> Iterator[RowRun]:
         """Yield the rows of one of the blocks.

@@ -57,9 +57,15 @@ def check_files(work: StreamWork, *, samples: bool, drops: bool) -> None:
         raise Untranslatable("windows may be dropped by a time that is computed")
 
 
-def are_lines_of_files(stream: Stream) -> bool:
-    """Return whether the rows of a stream are lines of JSON in files on a disk of this machine."""
+def are_in_files_here(stream: Stream) -> bool:
+    """Return whether the rows of a stream are lines of JSON, or in Parquet files, on a disk of this machine."""
     source = stream.source
-    if not isinstance(source, FolderSource) or source.format is not FileFormat.JSON:
+    if not isinstance(source, FolderSource) or "://" in source.path:
         return False
-    return stream.parse is None and "://" not in source.path
+    return source.format is FileFormat.PARQUET or is_of_lines(stream)
+
+
+def is_of_lines(stream: Stream) -> bool:
+    """Return whether the rows of a stream are lines of JSON."""
+    source = stream.source
+    return isinstance(source, FolderSource) and source.format is FileFormat.JSON and stream.parse is None

@@ -55,20 +55,30 @@ class FileBlock:
     stop: int
 
 
-class RowFile(Protocol[AnySpan]):
+class RowReader(Protocol[AnySpan]):
     """Reads rows of a file."""
-
-    def blocks(self, start: int, stop: int) -> Sequence[FileBlock]:
-        """Return the blocks in which the rows lie whose numbers are from `start` on and before `stop`."""
-
-    def only(self, blocks: Sequence[FileBlock]) -> RowFile[Any]:
-        """Return what reads rows of these blocks alone, with as little of the others as it can."""
 
     def runs(self, start: int, stop: int) -> Iterator[AnySpan]:
         """Yield the runs in which the rows lie whose numbers are from `start` on and before `stop`."""
 
     def parts(self, run: AnySpan, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
         """Yield columns of rows of a run, in order, in parts that follow one another; rows None: all."""
+
+
+class RowFile(RowReader[AnySpan], Protocol[AnySpan]):
+    """Reads any rows of a file, and tells where they are."""
+
+    def rows_between(self, start: int, stop: int) -> range:
+        """Return the numbers of the rows that are read with the bytes from `start` on and before `stop`.
+
+        Wherever a file is cut, each of its rows is read with one piece.
+        """
+
+    def blocks(self, start: int, stop: int) -> Sequence[FileBlock]:
+        """Return the blocks in which the rows lie whose numbers are from `start` on and before `stop`."""
+
+    def only(self, blocks: Sequence[FileBlock]) -> RowReader[Any]:
+        """Return what reads rows of these blocks alone, with as little of the others as it can."""
 
 
 def rows_within(rows: Ints, start: int, stop: int) -> Ints:

@@ -39,10 +39,14 @@ def row_ways(network: QueryNetwork) -> dict[str, str | None]:
         >>> row_ways(network(rows.agg(spread="stddev(size)").query("spread")))
         {'packets': 'the query "spread" asks for spread, an aggregate that is made of single values'}
     """
-    return {stream.name: _reason(stream_work(stream, network.queries), network) for stream in network.streams}
+    sides = frozenset[str]().union(*(domain.sides for domain in network.time_domains))
+    return {
+        stream.name: _reason(stream_work(stream, network.queries), network, is_side=stream.name in sides)
+        for stream in network.streams
+    }
 
 
-def _reason(work: StreamWork, network: QueryNetwork) -> str | None:
+def _reason(work: StreamWork, network: QueryNetwork, *, is_side: bool) -> str | None:
     samples = any(query.may_be_sampled for query in network.queries if query.stream == work.stream)
     relations = [one.relation for one in work.program.instructions if isinstance(one, Match)]
     types = {relation.name: _types(relation) for relation in relations}
@@ -50,7 +54,7 @@ def _reason(work: StreamWork, network: QueryNetwork) -> str | None:
         column_work(work, types, _USUAL, samples=samples, drops=work.may_drop_windows)
     except Untranslatable as reason:
         return str(reason)
-    return None
+    return "a join reads their files, too" if is_side and work.stream.text is None else None
 
 
 def _types(relation: Relation) -> Mapping[str, str | None]:

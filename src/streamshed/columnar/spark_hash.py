@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import takewhile
 
 import numpy as np
 import pyarrow as pa
@@ -44,12 +46,23 @@ def hash_of_row(columns: Sequence[pa.Array | pa.Scalar], rows: int) -> Ints:
     >>> hash_of_row([pa.scalar("packets"), pa.array([None, 1], pa.int32())], 2).tolist()
     [373802218371482377, 6929967603177285121]
     """
-    seeds = np.array([_SEED], np.uint64)
+    constants = tuple(takewhile(lambda column: isinstance(column, pa.Scalar), columns))
+    seeds = np.array([_of_constants(constants)], np.uint64)
     with np.errstate(over="ignore"):
-        for column in columns:
+        for column in columns[len(constants) :]:
             values = pa.repeat(column, len(seeds)) if isinstance(column, pa.Scalar) else column
             seeds = _of_few(values, seeds) if len(seeds) == 1 and _are_few(values) else _of_all(values, seeds)
     return np.array(np.broadcast_to(seeds, rows)).view(np.int64)
+
+
+@lru_cache(maxsize=4096)
+def _of_constants(values: tuple[pa.Scalar, ...]) -> np.uint64:
+    """The hash of values with which a row begins: for short arrays most of what takes time is to begin."""
+    hashed = np.array([_SEED], np.uint64)
+    with np.errstate(over="ignore"):
+        for value in values:
+            hashed = _of_all(pa.repeat(value, 1), hashed)
+    return np.uint64(hashed[0])
 
 
 UNIT = 2.0**-53

@@ -28,7 +28,7 @@ class DomainDraft:
         network: The network.
         domain: The time domain.
         sources: The rows of each stream that comes from outside.
-        files: By stream, the files that its rows are lines of, where tasks may read them; see `files_read_by_tasks`.
+        files: By stream, the files that its rows are in, where tasks may read them; see `files_read_by_tasks`.
         compiled: The domain, without samplers and plans.
         sides: The aggregates that it joins answers of.
     """

@@ -13,7 +13,6 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
 from streamshed.planning.window_drop.track.stale import ageing_queries
 from streamshed.spark.admit.sampled_rows import Admission
-from streamshed.spark.columns.summed_rows import SparkRows
 from streamshed.spark.common.call_costs import CallCosts, new_call_costs
 from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, compiled_partials
 from streamshed.spark.compile.join_frame import StreamingJoin, with_joined
@@ -42,7 +41,7 @@ class DomainFrame:
         join_reports: Told what joins took and yielded.
         call_costs: Told what user functions cost.
         drops_windows: Whether any of its queries may drop windows.
-        spark_rows: What Spark does for each row of its streams, at most.
+        reads_files: Whether tasks read the rows of all its streams themselves.
         skips_blocks: The streams of whose files blocks may be left unread.
     """
 
@@ -52,7 +51,7 @@ class DomainFrame:
     join_reports: Accumulator[JoinReports]
     call_costs: Accumulator[CallCosts]
     drops_windows: bool
-    spark_rows: SparkRows
+    reads_files: bool
     skips_blocks: frozenset[str]
 
     @classmethod
@@ -99,7 +98,7 @@ class DomainFrame:
             join_reports=reports,
             call_costs=costs,
             drops_windows=drops_windows,
-            spark_rows=max(stream.spark_rows for stream in compiled.streams),
+            reads_files=all(stream.reads_files for stream in compiled.streams),
             skips_blocks=frozenset(
                 stream.work.stream.name
                 for stream in compiled.streams

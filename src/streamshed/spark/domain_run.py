@@ -113,7 +113,7 @@ class DomainRun:
         self._tasks = spark.sparkContext.defaultParallelism
         self._input_cut = InputCut(spark)
         self._window_pieces: WindowPieces | None = None
-        self._interpreting = Interpreting(spark, frame.spark_rows)
+        self._interpreting = Interpreting(spark, is_possible=frame.reads_files)
         self.idle_since_seconds = math.inf
         """When its last micro-batch had ended, on a clock that never steps; infinite while it runs."""
         self.hindrance: Exception | None = None
@@ -392,6 +392,6 @@ class DomainRun:
             writer=self._writer, joined=self._planner.joined, is_draining=is_draining, lost_rows=self._topics.lost.rows
         )
         self._pace.finished(report)
-        self._interpreting.finished(self.query, sum(report.offered_rows.values()), report.state_written_rows)
+        self._interpreting.finished(self.query, report.state_written_rows)
         self._recorder.record(report, outcome, plans, written)
         self._learned.write_if_due()

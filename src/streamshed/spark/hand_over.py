@@ -13,7 +13,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
-from streamshed.network.source.sources import FolderSource
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.spark.checkpoint.description import describe
 from streamshed.spark.checkpoint.storage import Storage
@@ -129,9 +128,7 @@ class DomainStarter:
     def begin(self, prepared: DomainRun) -> None:
         """Start the streaming query of a time domain."""
         folder = self.checkpoint.below(f"{prepared.domain.clock}/spark")
-        folders = [one.source.path for one in prepared.domain.sources if isinstance(one.source, FolderSource)]
-        are_local = not any("://" in path for path in folders)
-        with settings_for_queries(self.spark, prepared.manifest.partitions, folder, has_local_files=are_local):
+        with settings_for_queries(self.spark, prepared.manifest.partitions, folder):
             self.server.serve(prepared.client, prepared.planner.plan)
             prepared.start()
             await_sources(prepared.query)

@@ -12,6 +12,7 @@ from streamshed.control.shared_time import SharedTime
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.run.feed import refuse_bad_feeds
+from streamshed.network.source.sources import FolderSource
 from streamshed.network.words.keywords import with_advice
 from streamshed.spark.checkpoint.hold import CheckpointHold
 from streamshed.spark.checkpoint.state_layout import StateLayout
@@ -19,7 +20,7 @@ from streamshed.spark.checkpoint.storage import Storage, absolute_location
 from streamshed.spark.cluster.domain_scaling import DomainWorkers
 from streamshed.spark.cluster.elastic_workers import begin_with, default_partitions, elastic_workers
 from streamshed.spark.cluster.executor_watch import await_executor, executor_watch
-from streamshed.spark.cluster.session import require_classic, require_settings, use_this_python
+from streamshed.spark.cluster.session import require_classic, require_settings, settings_for_files, use_this_python
 from streamshed.spark.common.call_sites import without_call_sites
 from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.hand_over import DomainStarter, RunningDomains
@@ -69,6 +70,7 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
     refuse_lost_clocks(storage, network)
     with ExitStack() as opening:
         opening.enter_context(CheckpointHold(storage))
+        opening.enter_context(settings_for_files(spark, _folders(network)))
         await_executor(spark, patience_seconds=settings.worker_patience_seconds)
         server = opening.enter_context(PlanServer(host=settings.host, port=settings.port))
         starter, domains = _prepared(network, spark, settings, sink, server)
@@ -95,6 +97,11 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
     notes.waits()
     supervision.start()
     return run
+
+
+def _folders(network: QueryNetwork) -> list[str]:
+    sources = [stream.source for stream in network.all_streams]
+    return [source.path for source in sources if isinstance(source, FolderSource)]
 
 
 def _prepared(

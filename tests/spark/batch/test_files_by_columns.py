@@ -30,17 +30,17 @@ from streamshed.sharing.gating import LEVELS
 from streamshed.spark import answers
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.checkpoint.state_layout import StateLayout
-from streamshed.spark.columns.span_rows import SPAN_ROWS
+from streamshed.spark.columns import summed_rows
 from streamshed.spark.common.internal_names import NOW, OPEN, OPENED, RETAINED
 from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.plan.plan_columns import Plan
 from streamshed.spark.plan.plan_row import StreamPlan
-from streamshed.spark.source.source_frame import folder_frame
+from streamshed.spark.source.source_frame import files_read_by_tasks, folder_frame
 from streamshed.spark.windows.compiled_stream import CompiledStream, StreamSource, compile_stream
 from tests.spark.sessions import interpreting
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
-ROWS = SPAN_ROWS + 1234
+ROWS = 66_770
 ROW_BY_ROW = "spark.sql.parquet.fieldId.read.enabled"
 """With this setting rows of files go through Spark."""
 
@@ -92,20 +92,22 @@ def _answered(asked: QueryNetwork, session: SparkSession) -> dict[tuple[Any, ...
     return {(*(row[name] for name in names), tuple(row["key"] or ())): row["value_text"] for row in rows}
 
 
-def test_each_row_of_each_split_counts_once(spark: SparkSession, path: Path) -> None:
+def test_each_row_of_each_span_counts_once(spark: SparkSession, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = _network(_packets(path))
     session = interpreting(spark)
-    session.conf.set("spark.sql.files.maxPartitionBytes", "50000")
-    session.conf.set("spark.sql.files.openCostInBytes", "1000")
-    assert folder_frame(session, _packets(path).stream).rdd.getNumPartitions() > 5
+    monkeypatch.setattr(summed_rows, "SPAN_BYTES", 1000)
+    read = _compiled(session, asked.queries, Admission()).line.rows.where("__read_rows > 0").count()
+    assert read == session.sparkContext.defaultParallelism > 1
     found = _answered(asked, session)
     assert sum(int(text) for place, text in found.items() if place[0] == "all" and place[3] == "n") == ROWS + 500
     assert found == _answered(asked, _row_by_row(spark))
 
 
 def _compiled(spark: SparkSession, queries: tuple[Query, ...], admission: Admission) -> CompiledStream:
-    packets = queries[0].stream
-    return compile_stream(packets, queries, StreamSource(folder_frame(spark, packets)), admission)
+    packets, [domain] = queries[0].stream, network(*queries).time_domains
+    files = files_read_by_tasks(spark.read, domain, [packets.name])
+    source = StreamSource(folder_frame(spark, packets), files[packets.name])
+    return compile_stream(packets, queries, source, admission)
 
 
 def test_spark_reads_no_column_of_these_files(spark: SparkSession, path: Path) -> None:
@@ -113,7 +115,7 @@ def test_spark_reads_no_column_of_these_files(spark: SparkSession, path: Path) -
     assert compiled.row_by_row is None
     plan: Any = compiled.line.rows._jdf.queryExecution()  # noqa: SLF001 - plans have no public way
     [read] = [line for line in plan.executedPlan().toString().splitlines() if "ReadSchema" in line]
-    assert "ReadSchema: struct<_tmp_metadata_row_index:bigint>" in read
+    assert "ReadSchema: struct<length:bigint>" in read
 
 
 def _sheds(work: CompiledStream) -> Mapping[str, tuple[Any, Any]]:
@@ -240,7 +242,7 @@ def _check_read(spark: SparkSession, path: Path, kinds: Mapping[str, str], count
     expected = spark.read.schema(schema).parquet(str(path)).toArrow()
     [only] = path.glob("*.parquet")
     file = FileRows.of(str(only), {name.upper(): TYPES[kind] for name, kind in kinds.items()})
-    [run] = file.runs(0, SPAN_ROWS)
+    [run] = file.runs(0, ROWS)
     [part] = file.parts(run, [name.upper() for name in kinds])
     assert part.stop - part.start == count
     for name, read in part.columns.items():

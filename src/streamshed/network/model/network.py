@@ -38,6 +38,12 @@ class TimeDomain:
         return tuple(stream for stream in self.streams if stream.joined is not None)
 
     @property
+    def sides(self) -> frozenset[str]:
+        """The names of the streams that are sides of joins."""
+        sources = [stream.joined for stream in self.streams if stream.joined is not None]
+        return frozenset(side.stream.name for source in sources for side in (source.left, source.right))
+
+    @property
     def is_numbered(self) -> bool:
         """Whether windows lie along numbers, not in time."""
         return self.streams[0].is_numbered

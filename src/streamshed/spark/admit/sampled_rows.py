@@ -106,7 +106,7 @@ def sampled_rows(
     source: DataFrame,
     stream: Stream,
     admission: Admission,
-    by_columns: Callable[[DataFrame, DataFrame], DataFrame] | None = None,
+    by_columns: Callable[[DataFrame], DataFrame] | None = None,
 ) -> DataFrame:
     """Sample, parse and time a stream's rows.
 
@@ -118,8 +118,8 @@ def sampled_rows(
         source: The rows.
         stream: Theirs.
         admission: How they are admitted.
-        by_columns: Takes the rows, and those that are admitted of them, and returns those that are left, and rows that
-            stand for the others.
+        by_columns: Takes the rows that are admitted, and returns those that are left, and rows that stand for the
+            others.
 
     Returns:
         The stream's columns with `TIME`, `UNREADABLE`, `PASSES`, what the plan tells of rows, and `FILE_PATH` where an
@@ -127,7 +127,7 @@ def sampled_rows(
     """
     admitted = _admitted(source, stream, admission)
     if by_columns is not None:
-        admitted = _told_again(by_columns(source, admitted), admission)
+        admitted = _told_again(by_columns(admitted), admission)
     rows = _parsed(_with_pair_codes(admitted), stream)
     if admission.plan is not None and admission.samples and not stream.is_identified_before_parsing:
         rows = _sampled(rows, stream, admission)

@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -284,9 +284,7 @@ def state_settings(session: SparkSession) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def settings_for_queries(
-    session: SparkSession, partitions: int, checkpoint: Storage, *, has_local_files: bool = False
-) -> Iterator[None]:
+def settings_for_queries(session: SparkSession, partitions: int, checkpoint: Storage) -> Iterator[None]:
     """Set what a network's query is to run with, and put the session's own settings back.
 
     A checkpoint goes on as it began: with its format, and with what Spark wrote down beside its offsets.
@@ -295,7 +293,6 @@ def settings_for_queries(
         session: The session.
         partitions: State partitions of each stateful stage; a checkpoint keeps those it began with.
         checkpoint: Spark's, of the query.
-        has_local_files: Whether all files that it reads are on a local disk.
     """
     begun = last_begun(checkpoint)
     fixed = {} if begun is None else settings_of_micro_batch(checkpoint, begun)
@@ -307,8 +304,28 @@ def settings_for_queries(
         wanted[CHECKPOINT_FORMAT] = begun_in
     if checkpoint.is_local:
         wanted |= LOCAL_CHECKPOINT_SETTINGS
-    if has_local_files:
-        wanted |= LOCAL_FILES_SETTINGS
+    with _with_settings(session, wanted):
+        yield
+
+
+@contextlib.contextmanager
+def settings_for_files(session: SparkSession, paths: Iterable[str]) -> Iterator[None]:
+    """Set what files on a local disk are read with while a network runs, and put the session's own settings back.
+
+    Spark looks at the files of a micro-batch with the settings that the session of a source has then.
+
+    Args:
+        session: The session.
+        paths: The folders that are read.
+    """
+    are_local = not any("://" in path for path in paths)
+    wanted = {name: value for name, value in LOCAL_FILES_SETTINGS.items() if session.conf.get(name, None) is None}
+    with _with_settings(session, wanted if are_local else {}):
+        yield
+
+
+@contextlib.contextmanager
+def _with_settings(session: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
     before = {name: session.conf.get(name, None) for name in wanted}
     for name, value in wanted.items():
         session.conf.set(name, value)

@@ -1,9 +1,6 @@
-"""Rows that a task reads itself: Spark tells it which, by one row of each span of a file.
+"""Rows that a task reads itself: Spark's source finds the files, and tells the task which spans of them are its own.
 
-Of Parquet files Spark's source finds, splits and counts the rows, and hands on those whose number is a multiple of
-`SPAN_ROWS`. Of text files it finds the files, and each is cut by `SPAN_BYTES`. Each row stands for the span that it
-begins, so every row of a file is in the span of exactly one task, wherever splits end. Of what is in a file Spark
-reads nothing.
+Each row of a file is in one of its spans. Of what is in a file Spark reads nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamshed.columnar.file_rows import FileRows
-from streamshed.columnar.row_file import AnySpan, RowFile, RowPart, part_of_rows
+from streamshed.columnar.row_file import AnySpan, RowFile, RowPart, RowReader, part_of_rows
 from streamshed.columnar.spark_hash import block_draws, hash_of_row
 from streamshed.columnar.text_rows import TextRows
 from streamshed.columnar.texts.dictionaries import plain
@@ -33,24 +30,22 @@ from streamshed.spark.common.internal_names import (
     PARTITION_VALUES,
     PASSES,
     SAMPLING_CODES,
+    SPAN_START,
+    SPAN_STOP,
 )
 
-SPAN_ROWS = 1 << 16
-"""A power of two: so many rows of a Parquet file are a span."""
 MOST_BLOCKS = 64
 """So many blocks are read at once, at most."""
-SPAN_BYTES = 1 << 22
-"""So many bytes of a text file are a span: the lines that begin in them."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Neighboring spans of a file.
+    """A span of a file: the lines or row groups that begin with some of its bytes.
 
     Attributes:
         path: Of the file, a URI as Spark writes it.
-        start: The number of the first row, or of the first byte.
-        stop: The number behind the last one; the file may end before.
+        start: The number of the first byte.
+        stop: The number behind the last one.
         constants: The columns whose value is in the name of a folder, with it.
     """
 
@@ -67,7 +62,6 @@ class SpanRows:
     Attributes:
         taking: Takes them.
         is_text: Whether the rows are lines of text files; if not, those of Parquet files.
-        span: How long a span is, in bytes or rows.
         schema: Of the rows, as `taking` expects them.
         types: Of the columns that the source delivers, by name.
         instant_columns: Those of them that tell when a row is.
@@ -79,7 +73,6 @@ class SpanRows:
 
     taking: Taking
     is_text: bool = False
-    span: int = SPAN_ROWS
     schema: pa.Schema
     types: Mapping[str, pa.DataType]
     instant_columns: tuple[str, ...] = ()
@@ -89,47 +82,51 @@ class SpanRows:
     whole_words: tuple[int, ...] = ()
 
     def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield what Spark has to go on with; see `Taking.rows`. Of text files nobody else has counted the rows.
+        """Yield what Spark has to go on with; see `Taking.rows`. Nobody else has counted the rows.
 
         Args:
-            record_batches: The first rows of spans: `FILE_PATH`, `FILE_ROW`, `PARTITION_VALUES`, and what all rows
-                are told in the micro-batch.
+            record_batches: Spans: `FILE_PATH`, `SPAN_START`, `SPAN_STOP`, `PARTITION_VALUES`, and what all rows are
+                told in the micro-batch.
         """
         counts: list[int] = []
         yield from self.taking.rows(self._admitted(record_batches, counts))
-        if self.is_text and counts:
+        if counts:
             yield self.taking.read_rows(sum(counts))
 
     def _admitted(self, record_batches: Iterable[pa.RecordBatch], counts: list[int]) -> Iterator[pa.RecordBatch]:
         plan: RowPlan | None = None
-        for firsts in record_batches:
-            if not firsts.num_rows:
+        for spans in record_batches:
+            if not spans.num_rows:
                 continue
             if plan is None:
                 plan_values = {
-                    name: firsts.column(name)[0].as_py() for name in firsts.schema.names if name != PARTITION_VALUES
+                    name: spans.column(name)[0].as_py() for name in spans.schema.names if name != PARTITION_VALUES
                 }
                 plan = RowPlan.of(plan_values, self.whole_words)
-            for stretch in stretches(firsts, self.span):
+            for stretch in stretches(spans):
                 yield from self._of_stretch(stretch, plan, counts)
 
     def _of_stretch(self, stretch: Stretch, plan: RowPlan, counts: list[int]) -> Iterator[pa.RecordBatch]:
         types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
         path = local_path(stretch.path)
         file: RowFile[Any] = TextRows.of(path, types) if self.is_text else FileRows.of(path, types)
-        for start, stop, cohort, rows in self._read(file, path, stretch, plan.cut):
+        within = file.rows_between(stretch.start, stretch.stop)
+        if not self.is_text:
+            counts.append(len(within))
+        for start, stop, cohort, rows in self._read(file, path, within, plan.cut):
             for run in rows.runs(start, stop):
-                counts.append(len(run.numbers))
+                if self.is_text:
+                    counts.append(len(run.numbers))
                 yield from self._of_run(rows, run, stretch, plan, cohort)
 
     def _read(
-        self, file: RowFile[Any], path: str, stretch: Stretch, cut: BlockCut | None
-    ) -> Iterator[tuple[int, int, str | None, RowFile[Any]]]:
-        """From where to where a stretch is read, the cohort there if not all blocks are, and what reads it."""
+        self, file: RowFile[Any], path: str, within: range, cut: BlockCut | None
+    ) -> Iterator[tuple[int, int, str | None, RowReader[Any]]]:
+        """From where to where rows are read, the cohort there if not all blocks are, and what reads them."""
         if cut is None:
-            yield stretch.start, stretch.stop, None, file
+            yield within.start, within.stop, None, file
             return
-        blocks = file.blocks(stretch.start, stretch.stop)
+        blocks = file.blocks(within.start, within.stop)
         cohorts = cut.cohorts(block_draws(self.salt, path, [block.number for block in blocks])).tolist()
         read = [(block, f"{cohort:x}") for block, cohort in zip(blocks, cohorts, strict=True) if cohort != UNREAD]
         for first in range(0, len(read), MOST_BLOCKS):
@@ -138,7 +135,7 @@ class SpanRows:
             yield from ((block.start, block.stop, cohort, rows) for block, cohort in at_once)
 
     def _of_run(
-        self, file: RowFile[AnySpan], run: AnySpan, stretch: Stretch, plan: RowPlan, cohort: str | None = None
+        self, file: RowReader[AnySpan], run: AnySpan, stretch: Stretch, plan: RowPlan, cohort: str | None = None
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a run that are admitted. Where none is, the columns that do not decide it are not read."""
         numbers = run.numbers
@@ -168,12 +165,12 @@ class SpanRows:
             yield pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], self.schema.names)
 
     def _deciding(self, plan: RowPlan) -> Sequence[str]:
-        drawn = self.identity if plan.is_drawn else ()
+        drawn = self.identity if plan.is_drawn and plan.cut is None else ()
         placed = (*self.instant_columns, *self.cohort_columns) if plan.retention is not None else ()
         return tuple(dict.fromkeys([*drawn, *placed]))
 
     def _decided(self, deciding: Mapping[str, pa.Array], numbers: Ints, stretch: Stretch, plan: RowPlan) -> Admitted:
-        hashes = self._hashes(deciding, numbers, stretch) if plan.is_drawn else None
+        hashes = self._hashes(deciding, numbers, stretch, plan) if plan.is_drawn else None
         return admitted(plan, hashes, None if plan.retention is None else self._places(deciding, len(numbers)))
 
     def _places(self, deciding: Mapping[str, pa.Array], rows: int) -> RowPlaces:
@@ -186,9 +183,9 @@ class SpanRows:
             are_known = are_known & are_sure
         return RowPlaces(instants, are_known, tuple(cohorts))
 
-    def _hashes(self, deciding: Mapping[str, pa.Array], numbers: Ints, stretch: Stretch) -> Ints:
-        """Of what identifies rows, as `row_hash` says it."""
-        identity = [deciding[name] for name in self.identity]
+    def _hashes(self, deciding: Mapping[str, pa.Array], numbers: Ints, stretch: Stretch, plan: RowPlan) -> Ints:
+        """Of what identifies rows, as `row_hash` says it. Of blocks the file and the number are enough."""
+        identity = [deciding[name] for name in self.identity] if plan.cut is None else []
         identity = identity or [pa.scalar(stretch.path), pa.array(numbers)]
         return hash_of_row([pa.scalar(self.salt), *identity], len(numbers))
 
@@ -208,31 +205,22 @@ class SpanRows:
         return columns | {PASSES: pa.StructArray.from_arrays(arrays, fields=list(kind))}
 
 
-def stretches(firsts: pa.RecordBatch, span: int) -> Iterator[Stretch]:
-    """Yield the spans that rows begin, neighboring ones together.
+def stretches(spans: pa.RecordBatch) -> Iterator[Stretch]:
+    """Yield where the rows are that a task reads.
 
     Args:
-        firsts: `FILE_PATH`, `FILE_ROW`, and `PARTITION_VALUES`: per column a struct of `is_told` and `value`.
-        span: How long a span is.
+        spans: `FILE_PATH`, `SPAN_START`, `SPAN_STOP`, and `PARTITION_VALUES`: per column a struct of `is_told` and
+            `value`.
 
     Example:
-        >>> rows = [{FILE_PATH: "file:///a", FILE_ROW: 0}, {FILE_PATH: "file:///a", FILE_ROW: 65_536}]
-        >>> told = pa.array([{"day": {"is_told": True, "value": 3}}] * 2)
-        >>> firsts = pa.RecordBatch.from_pylist(rows).append_column(PARTITION_VALUES, told)
-        >>> list(stretches(firsts, 65_536))
-        [Stretch(path='file:///a', start=0, stop=131072, constants={'day': <pyarrow.Int64Scalar: 3>})]
+        >>> rows = [{FILE_PATH: "file:///a", SPAN_START: 0, SPAN_STOP: 9}]
+        >>> told = pa.array([{"day": {"is_told": True, "value": 3}}])
+        >>> list(stretches(pa.RecordBatch.from_pylist(rows).append_column(PARTITION_VALUES, told)))
+        [Stretch(path='file:///a', start=0, stop=9, constants={'day': <pyarrow.Int64Scalar: 3>})]
     """
-    waiting: Stretch | None = None
-    paths, numbers = firsts.column(FILE_PATH).to_pylist(), firsts.column(FILE_ROW).to_pylist()
-    for index, (path, number) in enumerate(zip(paths, numbers, strict=True)):
-        if waiting is not None and (waiting.path, waiting.stop) == (path, number):
-            waiting = Stretch(path, waiting.start, number + span, waiting.constants)
-            continue
-        if waiting is not None:
-            yield waiting
-        waiting = Stretch(path, number, number + span, _constants(firsts.column(PARTITION_VALUES), index))
-    if waiting is not None:
-        yield waiting
+    ends = (spans.column(name).to_pylist() for name in (FILE_PATH, SPAN_START, SPAN_STOP))
+    for index, (path, start, stop) in enumerate(zip(*ends, strict=True)):
+        yield Stretch(path, start, stop, _constants(spans.column(PARTITION_VALUES), index))
 
 
 def _constants(partition_values: pa.StructArray, index: int) -> dict[str, pa.Scalar]:
@@ -249,7 +237,7 @@ def local_path(uri: str) -> str:
     return urllib.parse.unquote(uri.removeprefix("file://"))
 
 
-def _columns(file: RowFile[AnySpan], run: AnySpan, names: Sequence[str], stretch: Stretch) -> dict[str, pa.Array]:
+def _columns(file: RowReader[AnySpan], run: AnySpan, names: Sequence[str], stretch: Stretch) -> dict[str, pa.Array]:
     """Some columns of a run, whole."""
     read = [name for name in names if name not in stretch.constants]
     parts = list(file.parts(run, read)) if read else []

@@ -9,7 +9,6 @@ import pickle
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -20,18 +19,18 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from streamshed.columnar.column_work import ColumnWork, column_work, line_types
 from streamshed.columnar.expressions.compiled import compiled
 from streamshed.columnar.expressions.dialect import ASSUMED_SETTINGS, Dialect
-from streamshed.columnar.file_way import check_files
+from streamshed.columnar.file_way import check_files, is_of_lines
 from streamshed.columnar.text_rows import PACKED
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.identity import IdentityKind
-from streamshed.network.source.sources import FolderSource
+from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.network.words.footer import spark_type
 from streamshed.sharing.instructions import Match
 from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, admitting_names, is_parsed
-from streamshed.spark.columns.span_rows import SPAN_BYTES, SPAN_ROWS, SpanRows
+from streamshed.spark.columns.span_rows import SpanRows
 from streamshed.spark.columns.taking import SUMS_STRUCT, LookupFiles, Taking
 from streamshed.spark.common.far_ahead import most_ahead
 from streamshed.spark.common.in_arrow import in_arrow
@@ -48,6 +47,8 @@ from streamshed.spark.common.internal_names import (
     RAW_TEXT,
     READ_ROWS,
     SAMPLING_CODES,
+    SPAN_START,
+    SPAN_STOP,
     SUMS,
     TAKEN_ROWS,
     TAKEN_TIME,
@@ -58,21 +59,11 @@ from streamshed.spark.relations.relation_frame import stored_relation
 from streamshed.spark.source.file_identity import file_path
 from streamshed.spark.source.partition_values import partition_values, with_folders
 
+SPAN_BYTES = 1 << 20
+"""A span of a file has so many bytes or more."""
+
 SUMS_TYPE = T.StructType(from_arrow_schema(pa.schema(list(SUMS_STRUCT))).fields)
 """The type of `SUMS`."""
-
-
-class SparkRows(IntEnum):
-    """How much Spark does for each row of a source, least first."""
-
-    NOTHING = 0
-    """Tasks find the rows in text files, and sum them up."""
-
-    NUMBERED = 1
-    """Spark numbers the rows of Parquet files, and tasks read them."""
-
-    ALL = 2
-    """Spark reads the rows."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +75,8 @@ class ColumnWay:
         work: What is done with its rows.
         lookups: Where lookups find their relations.
         word_count: How many words tell what a row passes, see `Gates.passes`.
-        reads_files: Whether tasks read the rows themselves, see `span_rows`; if not, Spark sends them.
         admission: How rows are admitted.
-        files: The text files whose lines the rows are, where tasks read those.
+        files: The files that the rows are in, where tasks read those, see `span_rows`; None: Spark sends the rows.
         tasks: How many tasks do; 0: as many as can run now.
     """
 
@@ -94,7 +84,6 @@ class ColumnWay:
     work: ColumnWork
     lookups: dict[str, LookupFiles]
     word_count: int
-    reads_files: bool
     admission: Admission
     files: DataFrame | None = None
     tasks: int = 0
@@ -113,19 +102,16 @@ class ColumnWay:
         return self.skips_blocks and self.admission.cohorts and self.admission.plan is not None
 
     @property
-    def spark_rows(self) -> SparkRows:
-        """What is left to Spark."""
-        if not self.reads_files:
-            return SparkRows.ALL
-        return SparkRows.NUMBERED if self.files is None else SparkRows.NOTHING
+    def reads_files(self) -> bool:
+        """Whether tasks read the rows themselves."""
+        return self.files is not None
 
-    def rows(self, source: DataFrame, admitted: DataFrame) -> DataFrame:
+    def rows(self, admitted: DataFrame) -> DataFrame:
         """Return the rows that are left, and those that stand for many: these have `SUMS`, `TAKEN_TIME`, `TAKEN_ROWS`.
 
-        Of text files that tasks read, there is also a row of each task that has `READ_ROWS`.
+        Of files that tasks read, there is also a row of each task that has `READ_ROWS`.
 
         Args:
-            source: The rows.
             admitted: The rows as they are admitted, not parsed yet. Where tasks read and admit rows themselves, it only
                 says which columns these have.
 
@@ -153,11 +139,10 @@ class ColumnWay:
             schema=to_arrow_schema(schema, timezone="UTC"),
             furthest_ahead=most_ahead(self.stream),
         )
-        if self.reads_files:
-            spans = self._spans(source) if self.files is None else self._text_spans(self.files)
-            taken = in_arrow(spans, self._span_rows(taking, given.schema).rows, schema)
-        else:
+        if self.files is None:
             taken = in_arrow(given, taking.rows, schema)
+        else:
+            taken = in_arrow(self._spans(self.files), self._span_rows(taking, given.schema).rows, schema)
         missing = [field for field in admitted.schema.fields if field.name not in schema.names]
         of_source = {column.name.lower() for column in self.stream.schema}
         nothing = {field.name: F.lit(None).cast(field.dataType) for field in missing if field.name.lower() in of_source}
@@ -166,34 +151,30 @@ class ColumnWay:
         back |= {FOLDERS: F.split(FOLDERS, "/")} if FOLDERS in sent else {}
         return taken.withColumns(nothing | back)
 
-    def _spans(self, source: DataFrame) -> DataFrame:
-        """The first row of each span of rows, with what `SpanRows` asks for."""
-        begins = source.where(F.col(FILE_ROW).bitwiseAND(F.lit(SPAN_ROWS - 1)) == 0)
-        begins = begins.withColumn(FILE_PATH, file_path(begins))
-        constants = {
-            name: F.struct(partition.is_told.alias("is_told"), partition.value.alias("value"))
-            for name, partition in partition_values(self._folder).items()
-        }
-        return self._with_plan(begins, constants)
-
-    def _text_spans(self, files: DataFrame) -> DataFrame:
-        """The first byte of each span of text files, likewise; a packed file is one span."""
-        is_packed = F.lower(FILE_PATH).rlike(f"({'|'.join(map(re.escape, PACKED))})$")
-        first = F.lit(0).cast("bigint")
-        firsts = F.when(is_packed, F.array(first)).otherwise(F.sequence(first, F.col(BYTES) - 1, F.lit(SPAN_BYTES)))
-        begins = files.where(F.col(BYTES) > 0).select(FILE_PATH, F.explode(firsts).alias(FILE_ROW))
-        tasks = self.tasks or files.sparkSession.sparkContext.defaultParallelism
-        folders = F.struct(F.lit(True).alias("is_told"), self._sent(FOLDERS).alias("value"))
-        return self._with_plan(begins.repartition(tasks), {FOLDERS: folders})
-
-    def _with_plan(self, begins: DataFrame, constants: Mapping[str, Column]) -> DataFrame:
-        """First rows of spans, with what all rows are told, and what the folders of their file say."""
+    def _spans(self, files: DataFrame) -> DataFrame:
+        """The spans of files, with what `SpanRows` asks for; tasks take them in turns."""
         plan, names = self.admission.plan or self.admission.clock, admitting_names(self.admission)
         names += [BLOCK_CUT] if self._tells_cohorts else []
-        begins = with_folders(begins, self._folder)
-        begins = begins if plan is None else with_plan(begins, plan, names)
-        of_folders = F.struct(*[constant.alias(name) for name, constant in constants.items()])
-        return begins.select(FILE_PATH, FILE_ROW, of_folders.alias(PARTITION_VALUES), *names)
+        tasks = self.tasks or files.sparkSession.sparkContext.defaultParallelism
+        spans = with_folders(_spans_of(files, tasks).repartition(tasks), self._folder)
+        spans = spans if plan is None else with_plan(spans, plan, names)
+        return spans.select(FILE_PATH, SPAN_START, SPAN_STOP, self._of_folders.alias(PARTITION_VALUES), *names)
+
+    @property
+    def _of_folders(self) -> Column:
+        """What the folders of a file say: of Parquet each column, of lines what is needed to ask for it later."""
+        if self._is_of_lines:
+            constants = {FOLDERS: F.struct(F.lit(True).alias("is_told"), self._sent(FOLDERS).alias("value"))}
+        else:
+            constants = {
+                name: F.struct(partition.is_told.alias("is_told"), partition.value.alias("value"))
+                for name, partition in partition_values(self._folder).items()
+            }
+        return F.struct(*[constant.alias(name) for name, constant in constants.items()])
+
+    @property
+    def _is_of_lines(self) -> bool:
+        return self._folder.format is not FileFormat.PARQUET
 
     @property
     def _folder(self) -> FolderSource:
@@ -206,12 +187,11 @@ class ColumnWay:
         schema = to_arrow_schema(given, timezone="UTC")
         schema = schema.append(pa.field(COHORT, pa.string())) if self._tells_cohorts else schema
         salt, whole_words = self.stream.name, self.admission.whole_words
-        if self.files is not None:
+        if self._is_of_lines:
             types = {RAW_TEXT: pa.string()}
             return SpanRows(
                 taking=taking,
                 is_text=True,
-                span=SPAN_BYTES,
                 schema=schema,
                 types=types,
                 salt=salt,
@@ -281,7 +261,7 @@ def column_way(
         work: What is done with them.
         types: What Spark makes of keys and values, by SQL text.
         admission: How rows are admitted.
-        files: The files that the rows are lines of, if tasks may read them.
+        files: The files that the rows are in, if tasks may read them.
         tasks: How many tasks do; 0: as many as can run now.
 
     Raises:
@@ -302,18 +282,8 @@ def column_way(
     columns.texts()
     _check_types(columns, types)
     lookups = {match.matched: _lookup_files(spark, match) for match in matches}
-    files = files if _reads_as_said(spark) else None
-    reads_files = files is not None or _reads_files(source, work, samples=samples, drops=drops)
-    return ColumnWay(stream, columns, lookups, len(whole_words(work)), reads_files, admission, files, tasks)
-
-
-def _reads_as_said(spark: SparkSession) -> bool:
-    """Whether files are read as Spark reads them with its usual settings."""
-    try:
-        _check_settings(spark, _AS_FILES_SAY)
-    except Untranslatable:
-        return False
-    return True
+    files = files if _are_read(spark, files, work, samples=samples, drops=drops) else None
+    return ColumnWay(stream, columns, lookups, len(whole_words(work)), admission, files, tasks)
 
 
 _AS_FILES_SAY: Mapping[str, str] = {
@@ -329,22 +299,34 @@ _AS_FILES_SAY: Mapping[str, str] = {
 """Settings of Spark at which `FileRows` reads what Spark reads: its defaults."""
 
 
-def _reads_files(source: DataFrame, work: StreamWork, *, samples: bool, drops: bool) -> bool:
-    """Return whether tasks read the rows themselves; if not, Spark has to send texts.
+def _are_read(spark: SparkSession, files: DataFrame | None, work: StreamWork, *, samples: bool, drops: bool) -> bool:
+    """Return whether tasks read files themselves; if not, Spark has to send texts.
 
     Raises:
         Untranslatable: They cannot, and there are no texts: typed columns are dear to send.
     """
     try:
-        check_files(work, samples=samples, drops=drops)
-        if FILE_ROW not in source.columns or FILE_PATH in source.columns:
-            raise Untranslatable("they come in a DataFrame")
-        _check_settings(source.sparkSession, _AS_FILES_SAY)
+        if not is_of_lines(work.stream):
+            check_files(work, samples=samples, drops=drops)
+        if files is None:
+            raise Untranslatable("they come in a DataFrame, or a join reads their files, too")
+        _check_settings(spark, _AS_FILES_SAY)
     except Untranslatable:
         if work.stream.text is None:
             raise
         return False
     return True
+
+
+def _spans_of(files: DataFrame, tasks: int) -> DataFrame:
+    """The spans of files: as many of each as there are tasks, if they have `SPAN_BYTES`; a packed file is one span."""
+    is_packed = F.lower(FILE_PATH).rlike(f"({'|'.join(map(re.escape, PACKED))})$")
+    most = F.least(F.ceil(F.col(BYTES) / SPAN_BYTES), F.lit(tasks))
+    count = F.when(is_packed, F.lit(1)).otherwise(most).alias("count")
+    counted = files.where(F.col(BYTES) > 0).select(FILE_PATH, BYTES, count)
+    spans = counted.withColumn("number", F.explode(F.sequence(F.lit(0), F.col("count") - 1)))
+    start, stop = (F.floor(F.col(BYTES) * place / F.col("count")) for place in (F.col("number"), F.col("number") + 1))
+    return spans.select(FILE_PATH, start.alias(SPAN_START), stop.alias(SPAN_STOP))
 
 
 _ASSUMED = {**ASSUMED_SETTINGS, "spark.sql.execution.arrow.useLargeVarTypes": "false"}

@@ -5,15 +5,12 @@ Rests on Spark's internals: tests/spark/contracts/test_interpreting.py.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-
-from streamshed.spark.columns.summed_rows import SparkRows
 
 INTERPRETED: Mapping[str, str] = {
     "spark.sql.codegen.wholeStage": "false",
@@ -27,12 +24,6 @@ MOST_WRITTEN_ROWS = 50_000
 To generate and compile it takes a second of a micro-batch on two cores, to interpret a row 20 µs more.
 """
 
-MOST_NUMBERED_ROWS = 1_000_000
-"""Where Spark numbers more rows, likewise.
-
-To generate code that is compiled already takes 0.2 s of a micro-batch; to number a row without takes 0.15 µs more.
-"""
-
 
 class Interpreting:
     """Decides whether the next micro-batch of a query is interpreted.
@@ -42,14 +33,13 @@ class Interpreting:
 
     Args:
         spark: The session.
-        spark_rows: What Spark does for each row of the query.
+        is_possible: Whether tasks read the rows and sum them up.
     """
 
-    def __init__(self, spark: SparkSession, spark_rows: SparkRows) -> None:
+    def __init__(self, spark: SparkSession, *, is_possible: bool) -> None:
         self._spark = spark
         is_free = all(spark.conf.get(name, None) is None for name in INTERPRETED)
-        self._is_possible = self._is_on = is_free and spark_rows is not SparkRows.ALL
-        self._most_rows = MOST_NUMBERED_ROWS if spark_rows is SparkRows.NUMBERED else math.inf
+        self._is_possible = self._is_on = is_free and is_possible
 
     @contextmanager
     def settings(self) -> Iterator[None]:
@@ -65,15 +55,14 @@ class Interpreting:
             for name in INTERPRETED:
                 self._spark.conf.unset(name)
 
-    def finished(self, query: StreamingQuery, rows: int, written_rows: int) -> None:
+    def finished(self, query: StreamingQuery, written_rows: int) -> None:
         """Take in what the last micro-batch had to do: the next one is taken to be like it.
 
         Args:
             query: The query.
-            rows: How many rows were offered.
             written_rows: How many rows of state were written.
         """
-        is_on = self._is_possible and rows <= self._most_rows and written_rows <= MOST_WRITTEN_ROWS
+        is_on = self._is_possible and written_rows <= MOST_WRITTEN_ROWS
         if is_on != self._is_on:
             self._is_on = is_on
             _interpret(query, is_on=is_on)

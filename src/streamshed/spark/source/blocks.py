@@ -63,7 +63,9 @@ def block_cuts(read_shares: Mapping[str, float], upcoming: Mapping[str, StreamRo
 
 def with_unread(report: MicroBatchReport, plan: PlanRow | None) -> MicroBatchReport:
     """Count rows of text, too, that were not read: about as many to a byte as of those that were."""
-    cuts = {} if plan is None else {name: one.blocks for name, one in plan.streams.items()}
-    read = {name: cut.share for name, cut in cuts.items() if cut is not None and name in report.counted_lines}
+    if plan is None:
+        return report
+    cuts = {name: plan.streams[name].blocks for name, files in plan.files.items() if not files.rows}
+    read = {name: cut.share for name, cut in cuts.items() if cut is not None and name in report.counted_by_tasks}
     offered = {name: round(report.offered_rows[name] / share) for name, share in read.items()}
     return replace(report, offered_rows={**report.offered_rows, **offered}) if offered else report

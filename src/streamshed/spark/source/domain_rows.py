@@ -18,7 +18,7 @@ class DomainRows:
         again: By joined stream over answers of windows, a second copy of its results, for set-valued queries. One
             DataFrame used twice would not do: Spark shuffles the rows of a side once for both uses, does not find the
             watermark below the shuffle that it reuses, and evicts nothing.
-        files: By stream, the files that its rows are lines of, for tasks that read them, see `files_read_by_tasks`.
+        files: By stream, the files that its rows are in, for tasks that read them, see `files_read_by_tasks`.
         tasks: How many tasks read them; 0: as many as can run now.
     """
 

@@ -57,7 +57,7 @@ class MicroBatchReport:
         state_seconds: What tasks took to bring groups into state and out of it, all together.
         rows_left: Rows that had come and that it did not take, per stream over a broker.
         read_rows: Rows read, per stream, each as often as it was read; None: not known.
-        counted_lines: The streams of which tasks have read lines of text files, and counted those.
+        counted_by_tasks: The streams whose files tasks have read, and counted the rows.
     """
 
     micro_batch_id: int
@@ -72,7 +72,7 @@ class MicroBatchReport:
     state_rows: int
     rows_left: Mapping[str, int] = field(default_factory=dict)
     read_rows: Mapping[str, int] | None = None
-    counted_lines: AbstractSet[str] = frozenset()
+    counted_by_tasks: AbstractSet[str] = frozenset()
     state_seconds: float = 0.0
     state_written_rows: int = 0
     state_written_bytes: int = 0
@@ -86,7 +86,7 @@ def observed(rows: DataFrame, stream_index: int) -> DataFrame:
     the throughput.
 
     An unreadable row has no event time: its place in time is made up. Rows that were taken by columns are counted by
-    those that stand for them, and lines of text files that tasks have read by those that tell their number.
+    those that stand for them, and rows of files that tasks have read by those that tell their number.
     """
     rows_here = F.coalesce(F.col(TAKEN_ROWS), F.lit(1)) if TAKEN_ROWS in rows.columns else F.lit(1)
     first_class = F.col("class_id") if "class_id" in rows.columns else F.get("entries", F.lit(0))["class_id"]
@@ -144,9 +144,9 @@ def report_of(
         rows = int(source["numInputRows"]) // max(1, sum(readings.get(name, 1) for name in names))
         waiting = rows_left(source)
         for name in names:
-            lines = _lines_read(seen[name])
-            offered[name] += rows if lines is None else lines
-            read[name] += int(source["numInputRows"]) if lines is None else lines
+            by_tasks = _rows_read(seen[name])
+            offered[name] += rows if by_tasks is None else by_tasks
+            read[name] += int(source["numInputRows"]) if by_tasks is None else by_tasks
             if waiting is not None:
                 left[name] = left.get(name, 0) + waiting
     alone = streams[0].name if len(streams) == 1 and not metrics and any(offered.values()) else None
@@ -165,7 +165,7 @@ def report_of(
         watermark=_instant(times["watermark"]) if "watermark" in times else 0,
         state_rows=sum(int(state["numRowsTotal"]) for state in progress.get("stateOperators", ())),
         rows_left=left,
-        counted_lines=frozenset(name for name, metric in seen.items() if _lines_read(metric) is not None),
+        counted_by_tasks=frozenset(name for name, metric in seen.items() if _rows_read(metric) is not None),
         read_rows=read,
         state_seconds=_state_seconds(progress),
         state_written_rows=_state_metric(progress, "rocksdbPutCount"),
@@ -174,8 +174,8 @@ def report_of(
     )
 
 
-def _lines_read(metrics: Mapping[str, Any]) -> int | None:
-    """How many lines tasks have read of text files, of which Spark counts the files; None: Spark has read the rows."""
+def _rows_read(metrics: Mapping[str, Any]) -> int | None:
+    """How many rows tasks have read of files, which are all that Spark counts; None: Spark has read the rows."""
     return int(metrics["read_rows"] or 0) if "read_rows" in metrics else None
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from streamshed.columnar.file_way import OF_LISTING, are_lines_of_files
+from streamshed.columnar.file_way import OF_LISTING, are_in_files_here
 from streamshed.control.rows_to_read import FIRST_BYTES, FIRST_ROWS
 from streamshed.errors import InvalidNetworkError, SourceUnavailableError, near_miss
 from streamshed.network.model.join_source import JoinSource
@@ -84,27 +84,24 @@ def _limited(reader: DataStreamReader, source: FolderSource, *, in_pieces: bool)
 def files_read_by_tasks(
     reader: DataFrameReader | DataStreamReader, domain: TimeDomain, names: Container[str]
 ) -> dict[str, DataFrame]:
-    """Return, by stream whose rows are lines of files, these files: tasks may read them in the place of Spark.
+    """Return, by stream whose rows are in files, these files: tasks may read them in the place of Spark.
 
-    Sides of joins read the rows of a stream once more, and all who read it read it alike: of a time domain with joins,
-    Spark reads the files.
+    Sides of joins read the rows of a stream once more, and all who read it read it alike: there Spark reads the files.
 
     Args:
         reader: Reads folders.
         domain: The time domain.
         names: The streams whose folders are read.
     """
-    if domain.joined:
-        return {}
     return {
-        stream.name: _files_of_lines(reader, stream)
+        stream.name: _files(reader, stream)
         for stream in domain.sources
-        if stream.name in names and are_lines_of_files(stream)
+        if stream.name in names and stream.name not in domain.sides and are_in_files_here(stream)
     }
 
 
-def _files_of_lines(reader: DataFrameReader | DataStreamReader, stream: Stream) -> DataFrame:
-    """The text files of a folder: of each `FILE_PATH` and `BYTES`, and nothing of what is in it."""
+def _files(reader: DataFrameReader | DataStreamReader, stream: Stream) -> DataFrame:
+    """The files of a folder: of each `FILE_PATH` and `BYTES`, and nothing of what is in it."""
     source = stream.source
     if not isinstance(source, FolderSource):
         raise TypeError(f"{source} has no files")

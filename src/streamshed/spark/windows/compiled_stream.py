@@ -23,7 +23,7 @@ from streamshed.spark.admit.passing import passes
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
 from streamshed.spark.checkpoint.state_layout import StateLayout
-from streamshed.spark.columns.summed_rows import SparkRows, column_way
+from streamshed.spark.columns.summed_rows import column_way
 from streamshed.spark.common.call_costs import CallCosts
 from streamshed.spark.common.internal_names import CARRIER_FROM, CARRIER_OPENED, NOW, OPEN, OPENED
 from streamshed.spark.common.unfused import MOST_FUSED
@@ -48,7 +48,7 @@ class CompiledStream:
         count_outputs: What its queries answer whose windows hold so many rows.
         summed: Of a joined stream, the sharing classes of which results may be summed up already.
         row_by_row: Why its rows go through Spark one by one; None: they are taken by columns.
-        spark_rows: What Spark does for each of its rows.
+        reads_files: Whether tasks read its rows themselves, and Spark has nothing to do for each.
         skips_blocks: Whether blocks of its files may be left unread, where state tells cohorts apart.
     """
 
@@ -60,7 +60,7 @@ class CompiledStream:
     count_outputs: tuple[Output, ...] = ()
     summed: frozenset[int] = frozenset()
     row_by_row: str | None = None
-    spark_rows: SparkRows = SparkRows.ALL
+    reads_files: bool = False
     skips_blocks: bool = False
 
     def rows(self, layout: StateLayout) -> DataFrame:
@@ -74,7 +74,7 @@ class StreamSource:
 
     Attributes:
         rows: The rows.
-        files: The files that they are lines of, if tasks may read them; in the place of `rows` then.
+        files: The files that they are in, if tasks may read them; in the place of `rows` then.
         tasks: How many tasks do; 0: as many as can run now.
         summed: See `CompiledStream`.
     """
@@ -111,12 +111,12 @@ def compile_stream(
     line = _line(sampled_rows(source.rows, stream, stream_admission), work, stream_admission.plan, costs)
     slots = (*work.slots, *work.count_slots)
     types = slot_types(line, work.program, slots)
-    row_by_row, spark_rows, skips_blocks = None, SparkRows.ALL, False
+    row_by_row, reads_files, skips_blocks = None, False, False
     try:
         way = column_way(source.rows, work, types, stream_admission, source.files, source.tasks)
         by_columns = sampled_rows(source.rows, stream, stream_admission, way.rows)
-        line, spark_rows = _line(by_columns, work, stream_admission.plan, costs), way.spark_rows
-        skips_blocks = way.skips_blocks
+        line = _line(by_columns, work, stream_admission.plan, costs)
+        reads_files, skips_blocks = way.reads_files, way.skips_blocks
     except Untranslatable as reason:
         row_by_row = str(reason)
     outputs = (
@@ -134,7 +134,7 @@ def compile_stream(
         count_outputs,
         summed=source.summed,
         row_by_row=row_by_row,
-        spark_rows=spark_rows,
+        reads_files=reads_files,
         skips_blocks=skips_blocks,
     )
 

@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from streamshed.spark.checkpoint.storage import Storage
-from streamshed.spark.cluster.session import LOCAL_FILES_SETTINGS, SAFETY_SETTINGS, settings_for_queries, state_settings
+from streamshed.spark.cluster.session import (
+    LOCAL_FILES_SETTINGS,
+    SAFETY_SETTINGS,
+    settings_for_files,
+    settings_for_queries,
+    state_settings,
+)
 from tests.unit.spark.inspection.checkpoints import CLOCK, unpacked_checkpoint
 
 CHECKSUMS = "spark.sql.streaming.stateStore.rowChecksum.enabled"
@@ -50,9 +56,17 @@ def test_a_new_one_begins_with_them(tmp_path: Path) -> None:
     assert session.conf == {}
 
 
-@pytest.mark.parametrize("has_local_files", [True, False])
-def test_local_files_are_looked_at_without_a_job(tmp_path: Path, *, has_local_files: bool) -> None:
+@pytest.mark.parametrize(("paths", "are_local"), [(["/in", "in"], True), (["/in", "s3a://in"], False)])
+def test_local_files_are_looked_at_without_a_job(paths: list[str], *, are_local: bool) -> None:
     session = session_with({})
-    with settings_for_queries(session, 7, Storage.at(str(tmp_path)), has_local_files=has_local_files):
-        assert (session.conf.items() >= LOCAL_FILES_SETTINGS.items()) is has_local_files
+    with settings_for_files(session, paths):
+        assert (session.conf.items() >= LOCAL_FILES_SETTINGS.items()) is are_local
     assert session.conf == {}
+
+
+def test_what_the_session_says_of_files_holds() -> None:
+    own = dict.fromkeys(LOCAL_FILES_SETTINGS, "32")
+    session = session_with(own)
+    with settings_for_files(session, ["/in"]):
+        assert session.conf == own
+    assert session.conf == own

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from streamshed.columnar.spark_hash import block_draws, hash_of_row
 from streamshed.columnar.text_rows import BLOCK_BYTES, TextRows, block_sizes
 from streamshed.errors import SourceMismatchError
 from streamshed.planning.place.block_cut import UNREAD, BlockCut
-from streamshed.spark.columns.span_rows import SPAN_ROWS, SpanRows
+from streamshed.spark.columns.span_rows import SpanRows
 from streamshed.spark.common.internal_names import (
     BLOCK_CUT,
     COHORT,
@@ -28,7 +28,11 @@ from streamshed.spark.common.internal_names import (
     PARTITION_VALUES,
     SAMPLING_CODES,
     SAMPLING_RATE,
+    SPAN_START,
+    SPAN_STOP,
 )
+
+ROWS = 1 << 16
 
 SCHEMA = pa.schema(
     [
@@ -45,73 +49,84 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Passed:
-    """Takes no rows: they are handed on as they were read."""
+    """Takes no rows: they are handed on as they were read.
+
+    Attributes:
+        schema: Of the rows.
+        counts: How many rows were read, each time.
+    """
+
+    schema: pa.Schema
+    counts: list[int]
 
     def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from record_batches
+
+    def read_rows(self, count: int) -> pa.RecordBatch:
+        self.counts.append(count)
+        return pa.RecordBatch.from_pylist([], self.schema)
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of which one column cannot be read."""
     path = tmp_path_factory.mktemp("rows") / "0.parquet"
-    ids = range(SPAN_ROWS + 10)
+    ids = range(ROWS + 10)
     old = pa.array([-(10**16)] * len(ids), pa.timestamp("us", "UTC"))
     table = pa.table({"id": pa.array(ids, pa.int64()), "old": old})
-    pq.write_table(table.replace_schema_metadata({"org.apache.spark.version": "2.4.0"}), path)
+    pq.write_table(table.replace_schema_metadata({"org.apache.spark.version": "2.4.0"}), path, row_group_size=ROWS)
     return path
 
 
-def _read(path: Path, names: Iterable[str], firsts: Iterable[int], **told: Any) -> pa.Table:
+def _read(path: Path, names: Iterable[str], told: Mapping[str, object], places: Iterable[int] = ()) -> pa.Table:
+    """Read the file as a task that has it cut at some places, in spans from the last to the first."""
+    schema = pa.schema([field for field in SCHEMA if field.name in {*names} or field.name.startswith("__")])
+    passed = Passed(schema, [])
     rows = SpanRows(
-        taking=Passed(),  # type: ignore[arg-type] # it is all that is asked of it
-        schema=pa.schema([field for field in SCHEMA if field.name in {*names} or field.name.startswith("__")]),
+        taking=passed,  # type: ignore[arg-type] # it is all that is asked of it
+        schema=schema,
         types={name: SCHEMA.field(name).type for name in names},
-        instant_columns=(),
-        cohort_columns=(),
         identity=("id",),
         salt="rows",
-        whole_words=(),
     )
-    begins = [
-        {FILE_PATH: f"file://{path}", FILE_ROW: first, PARTITION_VALUES: {"id": {"is_told": False, "value": None}}}
-        for first in firsts
-    ]
-    batches = rows.rows([pa.RecordBatch.from_pylist([{**row, **told} for row in begins])])
-    return pa.Table.from_batches(batches, rows.schema)
+    of_all = {FILE_PATH: f"file://{path}", PARTITION_VALUES: {"id": {"is_told": False, "value": None}}, **told}
+    ends = [0, *places, path.stat().st_size]
+    spans = [{SPAN_START: start, SPAN_STOP: stop, **of_all} for start, stop in reversed([*pairwise(ends)])]
+    table = pa.Table.from_batches(rows.rows([pa.RecordBatch.from_pylist(spans)]), rows.schema)
+    assert passed.counts == [pq.read_metadata(path).num_rows]
+    return table
 
 
-def test_blocks_are_read_and_no_other_rows(path: Path) -> None:
-    for firsts, expected in (
-        ([0], range(SPAN_ROWS)),
-        ([SPAN_ROWS], range(SPAN_ROWS, SPAN_ROWS + 10)),
-        ([0, SPAN_ROWS], range(SPAN_ROWS + 10)),
-        ([SPAN_ROWS, 0], [*range(SPAN_ROWS, SPAN_ROWS + 10), *range(SPAN_ROWS)]),
+def test_each_row_is_read_with_one_span(path: Path) -> None:
+    for places, expected in (
+        ([], range(ROWS + 10)),
+        ([1], [*range(ROWS, ROWS + 10), *range(ROWS)]),
+        ([1, 2, 700], [*range(ROWS, ROWS + 10), *range(ROWS)]),
+        ([path.stat().st_size - 1], range(ROWS + 10)),
     ):
-        table = _read(path, ["id"], firsts)
+        table = _read(path, ["id"], {}, places)
         assert table["id"].to_pylist() == list(expected)
         assert table[FILE_ROW].to_pylist() == list(expected)
 
 
 def test_where_no_row_is_kept_nothing_else_is_read(path: Path) -> None:
-    assert _read(path, ["id", "old"], [0], **{SAMPLING_RATE: 0.0}).num_rows == 0
+    assert _read(path, ["id", "old"], {SAMPLING_RATE: 0.0}).num_rows == 0
     with pytest.raises(SourceMismatchError, match="before 1900"):
-        _read(path, ["id", "old"], [0], **{SAMPLING_RATE: 1e-3})
+        _read(path, ["id", "old"], {SAMPLING_RATE: 1e-3})
 
 
 def test_a_sample_is_nested_in_a_larger_one(path: Path) -> None:
-    sampled = [set(_read(path, ["id"], [0], **{SAMPLING_RATE: share})["id"].to_pylist()) for share in (0.1, 0.3, 1.0)]
-    assert sampled[0] < sampled[1] < sampled[2] == set(range(SPAN_ROWS))
-    assert len(sampled[0]) == pytest.approx(0.1 * SPAN_ROWS, rel=0.05)
-    assert len(sampled[1]) == pytest.approx(0.3 * SPAN_ROWS, rel=0.03)
+    sampled = [set(_read(path, ["id"], {SAMPLING_RATE: share})["id"].to_pylist()) for share in (0.1, 0.3, 1.0)]
+    assert sampled[0] < sampled[1] < sampled[2] == set(range(ROWS + 10))
+    assert len(sampled[0]) == pytest.approx(0.1 * ROWS, rel=0.05)
+    assert len(sampled[1]) == pytest.approx(0.3 * ROWS, rel=0.03)
 
 
 def test_a_block_that_is_read_in_parts_is_sampled_as_a_whole(tmp_path: Path) -> None:
     ids = np.arange(2 * MOST_ROWS + 1000)
     path = tmp_path / "0.parquet"
     pq.write_table(pa.table({"id": ids}), path, row_group_size=len(ids))
-    firsts = range(0, len(ids), SPAN_ROWS)
-    table = _read(path, ["id"], firsts, **{SAMPLING_RATE: 0.2})
+    table = _read(path, ["id"], {SAMPLING_RATE: 0.2}, [1])
     hashes = hash_of_row([pa.scalar("rows"), pa.array(ids)], len(ids)).view(np.uint64) >> np.uint64(11)
     expected = ids[hashes < 0.2 * 2**53]
     assert table["id"].to_pylist() == expected.tolist() == table[FILE_ROW].to_pylist()
@@ -128,11 +143,11 @@ def test_of_blocks_that_are_read_so_many_more_rows_are_kept(tmp_path: Path) -> N
     assert cut is not None
     cohorts = cut.cohorts(drawn)
     told = {SAMPLING_RATE: rate, BLOCK_CUT: cut.to_document()}
-    firsts = range(0, len(ids), SPAN_ROWS)
-    tables = [_read(path, ["id"], [first], **told) for first in firsts]
-    together, apart = _read(path, ["id"], firsts, **told), pa.concat_tables(tables)
-    assert together.equals(apart)
-    hashes = hash_of_row([pa.scalar("rows"), pa.array(ids)], len(ids)).view(np.uint64) >> np.uint64(11)
+    together = _read(path, ["id"], told)
+    apart = _read(path, ["id"], told, range(1000, path.stat().st_size, 100_000))
+    assert together.equals(apart.sort_by(FILE_ROW))
+    identity = [pa.scalar("rows"), pa.scalar(f"file://{path}"), pa.array(ids)]
+    hashes = hash_of_row(identity, len(ids)).view(np.uint64) >> np.uint64(11)
     is_kept = (hashes * cut.share < rate * 2**53) & (cohorts != UNREAD)[ids // size]
     assert together["id"].to_pylist() == ids[is_kept].tolist()
     assert together.num_rows == pytest.approx(rate * len(ids), rel=0.02)

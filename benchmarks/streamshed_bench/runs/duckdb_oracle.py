@@ -41,18 +41,26 @@ class DuckDB:
         """Give back what it holds."""
         self._connection.close()
 
-    def answers(self, files: Sequence[Path], queries: Sequence[PacketQuery], known_hosts: Path) -> Answers:
+    def answers(
+        self,
+        files: Sequence[Path],
+        queries: Sequence[PacketQuery],
+        known_hosts: Path,
+        *,
+        slide_seconds: int = SLIDE_SECONDS,
+    ) -> Answers:
         """Answer queries over packets.
 
         Args:
             files: The packets, all Parquet or all lines of JSON.
             queries: What is asked.
             known_hosts: The file of the stored relation.
+            slide_seconds: How far apart windows start.
 
         Returns:
             The answers of the windows that end with or before the last slice of the files, and hold rows.
         """
-        rows = self._connection.execute(oracle_sql(files, queries, known_hosts)).fetchall()
+        rows = self._connection.execute(oracle_sql(files, queries, known_hosts, slide_seconds)).fetchall()
         names = [(query.name, name) for query in queries for name in query.aggregates]
         return {
             (*name, int(end)): float(value)
@@ -62,22 +70,28 @@ class DuckDB:
         }
 
 
-def oracle_sql(files: Sequence[Path], queries: Sequence[PacketQuery], known_hosts: Path) -> str:
+def oracle_sql(
+    files: Sequence[Path], queries: Sequence[PacketQuery], known_hosts: Path, slide_seconds: int = SLIDE_SECONDS
+) -> str:
     """Write queries as one statement: a row per slice, with a column per aggregate of its window."""
     aggregates = [(query, sql) for query in queries for sql in query.aggregates.values()]
     sliced, windowed = [], []
     for number, (query, sql) in enumerate(aggregates):
         sliced.append(f"{sql} FILTER (WHERE {_condition(query)}) AS a{number}")
-        earlier = query.window_seconds - SLIDE_SECONDS
+        earlier = query.window_seconds - slide_seconds
         windowed.append(f"sum(a{number}) OVER (ORDER BY slice RANGE BETWEEN {earlier} PRECEDING AND CURRENT ROW)")
     joined = ",\n    ".join(sliced)
+    packets = f"SELECT * FROM {_packets(files)}"
+    if any(query.known_senders for query in queries):
+        packets = (
+            f"SELECT p.*, h.host IS NOT NULL AS is_known\n"
+            f"  FROM {_packets(files)} p LEFT JOIN read_parquet({_text(str(known_hosts))}) h ON p.src_host = h.host"
+        )
     return (
-        f"WITH packets AS (\n  SELECT p.*, h.host IS NOT NULL AS is_known\n"
-        f"  FROM {_packets(files)} p LEFT JOIN read_parquet({_text(str(known_hosts))}) h"
-        f" ON p.src_host = h.host),\n"
-        f"slices AS (\n  SELECT epoch_us(ts) // {SLIDE_SECONDS * 1_000_000} * {SLIDE_SECONDS} AS slice,\n"
+        f"WITH packets AS (\n  {packets}),\n"
+        f"slices AS (\n  SELECT epoch_us(ts) // {slide_seconds * 1_000_000} * {slide_seconds} AS slice,\n"
         f"    {joined}\n  FROM packets GROUP BY slice)\n"
-        f"SELECT slice + {SLIDE_SECONDS}, {', '.join(windowed)} FROM slices ORDER BY slice"
+        f"SELECT slice + {slide_seconds}, {', '.join(windowed)} FROM slices ORDER BY slice"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,10 +16,7 @@ from streamshed.traces.stage import StagingOptions, stage
 from streamshed.traces.staged_feed import StagedFeed
 from streamshed.traces.trace import Trace
 from streamshed_bench.contract import BenchOptions, BenchResult
-from streamshed_bench.inputs.known_hosts import write_known_hosts
-from streamshed_bench.inputs.networks import PacketSource, packet_network, packet_records, typed_packets
-from streamshed_bench.inputs.packet_input import EVENT_ROWS_PER_SECOND, packet_trace
-from streamshed_bench.inputs.workload import SEVEN_QUERIES
+from streamshed_bench.inputs.packet_input import EVENT_ROWS_PER_SECOND
 from streamshed_bench.runs.answer_check import Key
 from streamshed_bench.runs.burst_sizes import HEADROOM
 from streamshed_bench.runs.calibration import Capacity, calibrated
@@ -28,14 +25,12 @@ from streamshed_bench.runs.fed_run import START_MICROSECONDS
 from streamshed_bench.runs.pictures import draw_goodput
 from streamshed_bench.runs.workplace import Workplace, bench_session, workplace
 from streamshed_bench.speed.goodput_figures import LoadFigures, mean_error, oracle_error
+from streamshed_bench.speed.goodput_networks import GOODPUT_NETWORKS, GoodputNetwork
 from streamshed_bench.speed.goodput_sizes import BASE_LOAD, FULL, QUICK, GoodputSizes
 from streamshed_bench.speed.loaded_run import LATENCY_SECONDS, LoadedRun, run_at_loads
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_RECORDS = KafkaShape(topic="packets", key="src_host", partitions=4)
-_STREAMS = {"network_monitor": (typed_packets, None), "packets_json": (packet_records, _RECORDS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +62,9 @@ def run(options: BenchOptions) -> BenchResult:
     measured: dict[str, dict[float, AtLoad]] = {}
     sustained: dict[str, float] = {}
     with workplace() as place, bench_session("goodput") as spark:
-        trace = packet_trace(options)
         for number, name in enumerate(sizes.networks):
-            bench = _Bench(spark, place, trace, sizes, name)
+            network = GOODPUT_NETWORKS[name]
+            bench = _Bench(spark, place, network.trace(options), sizes, network)
 
             def progress(step: str, share: float, number: int = number, name: str = name) -> None:
                 options.progress(f"{name}: {step}", (number + share) / len(sizes.networks))
@@ -119,18 +114,20 @@ class _Bench:
     Args:
         spark: The session.
         place: Where to work.
-        trace: The packets that are repeated.
+        trace: The rows that are repeated.
         sizes: Loads, and how long each lasts.
-        name: Of the network.
+        network: The network.
     """
 
-    def __init__(self, spark: SparkSession, place: Workplace, trace: Trace, sizes: GoodputSizes, name: str) -> None:
+    def __init__(
+        self, spark: SparkSession, place: Workplace, trace: Trace, sizes: GoodputSizes, network: GoodputNetwork
+    ) -> None:
         self._spark = spark
         self._place = place
         self._trace = trace
         self._sizes = sizes
-        self._stream, self._shape = _STREAMS[name]
-        self._known_hosts = write_known_hosts(place.new("hosts").with_suffix(".parquet"))
+        self._of = network
+        self._hosts = network.hosts(place.new("hosts").with_suffix(".parquet"))
 
     def capacity(self, progress: Callable[[str, float], None]) -> Capacity:
         """Measure what the machine sustains."""
@@ -138,7 +135,7 @@ class _Bench:
         progress("staging", 0.0)
         seconds = sizes.calibration_file_count * sizes.calibration_rows_per_file / EVENT_ROWS_PER_SECOND
         feed = self._staged(
-            self._shape,
+            self._of.shape,
             rows_per_second=EVENT_ROWS_PER_SECOND,
             event_seconds=seconds,
             file_seconds=sizes.calibration_rows_per_file / EVENT_ROWS_PER_SECOND,
@@ -162,10 +159,10 @@ class _Bench:
             "event_seconds": sizes.seconds * sizes.event_speed,
             "file_seconds": sizes.file_seconds * sizes.event_speed,
         }
-        feed = self._staged(self._shape, **span)
-        typed = self._staged(None, **span) if self._shape else feed
-        oracle = DuckDB(os.cpu_count() or 2)
-        exact = oracle.answers([file.path for file in typed.files], SEVEN_QUERIES, self._known_hosts)
+        feed = self._staged(self._of.shape, **span)
+        typed = self._staged(None, **span) if self._of.shape else feed
+        oracle, files = DuckDB(os.cpu_count() or 2), [file.path for file in typed.files]
+        exact = oracle.answers(files, self._of.compared, self._hosts, slide_seconds=self._of.slide_seconds)
         oracle.close()
         answers: dict[Key, float] = {}
         through = run_at_loads(
@@ -173,7 +170,7 @@ class _Bench:
             self._spark,
             self._place,
             feed,
-            lambda frame: _take(frame, answers),
+            lambda frame: _take(frame, [query.name for query in self._of.compared], answers),
             sizes=sizes,
             capacity=capacity,
             progress=lambda share: progress("feeding", 0.4 + 0.6 * share),
@@ -186,12 +183,12 @@ class _Bench:
         figures = through.figures(load)
         if figures is None:
             return None
-        windows = {query.name: query.window_seconds for query in SEVEN_QUERIES}
+        windows = {query.name: query.window_seconds for query in self._of.compared}
         span = through.span_seconds(load)
         first, last = (START_MICROSECONDS / 1e6 + seconds * self._sizes.event_speed for seconds in span)
         copies = self._sizes.copies_at(span[0])
         within = {key: value * copies for key, value in exact.items() if first + windows[key[0]] <= key[2] <= last}
-        counts = {key: value for key, value in within.items() if key[1] == "packets"}
+        counts = {key: value for key, value in within.items() if key[1] == self._of.count}
         return AtLoad(
             figures=figures,
             error=mean_error(answers, within),
@@ -201,8 +198,7 @@ class _Bench:
 
     def _network(self, watched: Path) -> QueryNetwork:
         watched.mkdir(exist_ok=True)
-        source = PacketSource(watched=watched, known_hosts=self._known_hosts)
-        return packet_network(self._stream(source), SEVEN_QUERIES, self._known_hosts)
+        return self._of.network(watched, self._hosts)
 
     def _staged(
         self, shape: KafkaShape | None, *, rows_per_second: float, event_seconds: float, file_seconds: float
@@ -223,8 +219,8 @@ class _Bench:
         )
 
 
-def _take(frame: DataFrame, answers: dict[Key, float]) -> None:
-    rows = frame.where("kind = 'answer'").selectExpr(
+def _take(frame: DataFrame, compared: Sequence[str], answers: dict[Key, float]) -> None:
+    rows = frame.where(frame["query"].isin(*compared) & (frame["kind"] == "answer")).selectExpr(
         "query", "aggregate", "unix_seconds(window_end) AS end", "coalesce(value, 0) AS value"
     )
     for row in rows.collect():

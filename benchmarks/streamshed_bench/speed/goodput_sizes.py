@@ -60,7 +60,7 @@ class GoodputSizes(CalibrationSizes):
 
 
 FULL = GoodputSizes(
-    networks=("network_monitor", "packets_json"),
+    networks=("demo", "network_monitor", "packets_json", "fares"),
     loads=(0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0),
     trigger_seconds=2,
     settling=5,
@@ -81,7 +81,7 @@ QUICK = replace(
     calibration_warm_up=8,
     calibration_rounds=2,
     left_out=(
-        "network_monitor, typed packets",
+        "the networks of the demo, of network_monitor and of fares",
         "loads 0.5, 1.5, 2, 5, 20 and 50",
         "8 of 15 micro-batches of each load: the 95th percentile is the largest",
     ),

@@ -2,14 +2,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from streamshed_bench.inputs.workload import PacketQuery
+from streamshed_bench.runs.duckdb_oracle import DuckDB
 from streamshed_bench.runs.pictures import draw_goodput
 from streamshed_bench.speed.goodput import AtLoad, figures_of
 from streamshed_bench.speed.goodput_figures import LoadedMicroBatch, LoadFigures, load_figures, oracle_error
+from streamshed_bench.speed.goodput_networks import GOODPUT_NETWORKS
 from streamshed_bench.speed.goodput_sizes import BASE_LOAD, FULL, QUICK, GoodputSizes
 from streamshed_bench.speed.loaded_run import copying
 
+SECOND = 1_000_000
 SUSTAINED = {"a": 100.0, "b": 200.0}
 
 
@@ -95,3 +101,31 @@ def test_it_draws(tmp_path: Path) -> None:
     courses = {"goodput": course, "delay": course, "error": course, "oracle": course}
     draw_goodput(tmp_path / "goodput.png", courses=courses)
     assert (tmp_path / "goodput.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", FULL.networks)
+def test_duckdb_is_asked_what_the_network_is(name: str, tmp_path: Path) -> None:
+    of = GOODPUT_NETWORKS[name]
+    watched = tmp_path / "in"
+    watched.mkdir()
+    network = of.network(watched, of.hosts(tmp_path / "hosts.parquet"))
+    for compared in of.compared:
+        query = network.query(compared.name)
+        (window,) = query.windows
+        lengths = (window.size_microseconds, window.slide_microseconds)
+        assert lengths == (compared.window_seconds * SECOND, of.slide_seconds * SECOND)
+        assert query.aggregate is not None
+        assert {aggregate for aggregate, _ in query.aggregate.calls} == set(compared.aggregates)
+    assert any(of.count in compared.aggregates for compared in of.compared)
+
+
+def test_duckdb_slides_as_far_as_it_is_told(tmp_path: Path) -> None:
+    seconds = [0, 1, 5, 6, 12]
+    rows = {"ts": pa.array([second * SECOND for second in seconds], pa.timestamp("us")), "size": seconds}
+    pq.write_table(pa.table(rows), tmp_path / "rows.parquet")
+    query = PacketQuery(name="q", conditions=("size > 0",), window_seconds=10, aggregates={"n": "count(*)"})
+    oracle = DuckDB(1)
+    answers = oracle.answers([tmp_path / "rows.parquet"], [query], tmp_path, slide_seconds=5)
+    oracle.close()
+    ends = {end: sum(end - 10 <= second < end and second > 0 for second in seconds) for end in (5, 10, 15)}
+    assert answers == {("q", "n", end): count for end, count in ends.items()}

@@ -21,6 +21,7 @@ from streamshed.spark.cluster.domain_scaling import DomainWorkers
 from streamshed.spark.cluster.elastic_workers import begin_with, default_partitions, elastic_workers
 from streamshed.spark.cluster.executor_watch import await_executor, executor_watch
 from streamshed.spark.cluster.session import require_classic, require_settings, settings_for_files, use_this_python
+from streamshed.spark.cluster.warm_workers import begin_workers
 from streamshed.spark.common.call_sites import without_call_sites
 from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.hand_over import DomainStarter, RunningDomains
@@ -72,6 +73,7 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
         opening.enter_context(CheckpointHold(storage))
         opening.enter_context(settings_for_files(spark, _folders(network)))
         await_executor(spark, patience_seconds=settings.worker_patience_seconds)
+        begin_workers(spark)
         server = opening.enter_context(PlanServer(host=settings.host, port=settings.port))
         starter, domains = _prepared(network, spark, settings, sink, server)
         opened = opening.pop_all()

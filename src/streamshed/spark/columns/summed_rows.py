@@ -320,7 +320,8 @@ def _are_read(spark: SparkSession, files: DataFrame | None, work: StreamWork, *,
 
 def _spans_of(files: DataFrame, tasks: int) -> DataFrame:
     """The spans of files: as many of each as there are tasks, if they have `SPAN_BYTES`; a packed file is one span."""
-    is_packed = F.lower(FILE_PATH).rlike(f"({'|'.join(map(re.escape, PACKED))})$")
+    # Where Spark first makes letters small, it loads what is to be known of all languages, for a second.
+    is_packed = F.col(FILE_PATH).rlike(f"(?i)({'|'.join(map(re.escape, PACKED))})$")
     most = F.least(F.ceil(F.col(BYTES) / SPAN_BYTES), F.lit(tasks))
     count = F.when(is_packed, F.lit(1)).otherwise(most).alias("count")
     counted = files.where(F.col(BYTES) > 0).select(FILE_PATH, BYTES, count)

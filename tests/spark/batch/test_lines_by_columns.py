@@ -61,7 +61,7 @@ def _network(packets: Rows) -> QueryNetwork:
     return network(by_day.query("by_day"), large.query("large"))
 
 
-def _by_spark(spark: SparkSession) -> SparkSession:
+def by_spark(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set(BY_SPARK, "true")
@@ -107,7 +107,7 @@ def test_answers_are_those_of_lines_that_spark_has_read(
     read = compiled.line.rows.agg(F.sum("__read_rows"), F.count("__read_rows")).collect()[0]
     assert read[0] == folder_frame(session, _packets(odd_folder).stream).count() > 8000
     assert read[1] > 1
-    expected = _answered(asked, _by_spark(spark))
+    expected = _answered(asked, by_spark(spark))
     assert _answered(asked, session) == expected
     assert sum("unreadable" in row for row in expected) > 3
 
@@ -116,7 +116,7 @@ def test_answers_are_those_of_lines_that_spark_has_read(
 def test_spark_finds_the_files(spark: SparkSession, odd_folder: Path, options: Mapping[str, str]) -> None:
     asked = _network(_packets(odd_folder, options))
     assert _compiled(spark, asked, Admission()).row_by_row is None
-    assert _answered(asked, interpreting(spark)) == _answered(asked, _by_spark(spark))
+    assert _answered(asked, interpreting(spark)) == _answered(asked, by_spark(spark))
 
 
 def test_lines_are_those_of_spark(spark: SparkSession, odd_folder: Path) -> None:

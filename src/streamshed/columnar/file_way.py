@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from pathlib import Path
 
 from streamshed.columnar.csv_rows import CsvFiles
 from streamshed.columnar.untranslatable import Untranslatable
@@ -97,7 +99,9 @@ def _folder_of_a_value(stream: Stream) -> str | None:
     source = stream.source
     if not isinstance(source, FolderSource) or not source.names_tell_columns:
         return None
-    names = (name for _, folders, _ in os.walk(source.path) for name in folders)
+    # Of a pattern, which batch mode takes, all that is below what stands before it.
+    [below, *_] = re.split(r"/[^/]*[*?\[{]", str(Path(source.path).absolute()))
+    names = (name for _, folders, _ in os.walk(below) for name in folders)
     return next((name for name in names if "=" in name), None)
 
 

@@ -113,9 +113,15 @@ def test_it_is_said_why_spark_reads_the_files() -> None:
 
 def test_folders_may_tell_columns(tmp_path: Path) -> None:
     (tmp_path / "day=1").mkdir()
-    source = folder(tmp_path, "csv", schema="ts timestamp, size int")
+    assert _of_folder(tmp_path).startswith('the folder "day=1" tells a column')
+    assert _of_folder(tmp_path / "*").startswith('the folder "day=1" tells a column')
+    assert _of_folder(tmp_path, recursiveFileLookup="true") == "None"
+
+
+def _of_folder(path: Path, **options: str) -> str:
+    source = folder(path, "csv", schema="ts timestamp, size int", options=options)
     packets = stream("packets", source, time="ts").window("1 minute").agg(n="count(*)")
-    assert str(row_ways(network(packets.query("n")))["packets"]).startswith('the folder "day=1" tells a column')
+    return str(row_ways(network(packets.query("n")))["packets"])
 
 
 def test_lines_in_other_sources_go_by_columns() -> None:

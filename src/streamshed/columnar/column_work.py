@@ -18,7 +18,8 @@ from streamshed.columnar.expressions.coercion import (
 )
 from streamshed.columnar.expressions.compiled import ColumnExpression, compiled
 from streamshed.columnar.expressions.dialect import Dialect
-from streamshed.columnar.file_way import OF_LISTING, check_files
+from streamshed.columnar.file_way import OF_LISTING, check_csv_files, check_files
+from streamshed.columnar.texts.csv_texts import CsvTexts
 from streamshed.columnar.texts.json_texts import JsonTexts
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.joins.sums.summed_class import Edge, ValueForm
@@ -97,7 +98,7 @@ class ColumnWork:
     cohort_keys: tuple[tuple[str, ...], ...]
     dialect: Dialect
 
-    def texts(self) -> JsonTexts | None:
+    def texts(self) -> JsonTexts | CsvTexts | None:
         """Return what parses the texts; None: there are none.
 
         Raises:
@@ -107,7 +108,8 @@ class ColumnWork:
             return None
         schema = pa.schema([(column.name, arrow_type(column.name, column.type)) for column in self.text.schema])
         options = {name: value for name, value in self.text.options if name.lower() not in OF_LISTING}
-        return JsonTexts.of(schema, options, self.dialect.time_zone)
+        reader = CsvTexts if self.text.format is TextFormat.CSV else JsonTexts
+        return reader.of(schema, options, self.dialect.time_zone)
 
     def needed_columns(self) -> frozenset[str]:
         """Return the columns that anything reads, in lower case."""
@@ -144,7 +146,7 @@ def column_work(
     columns = ColumnWork(
         time=stream.time,
         is_numbered=stream.is_numbered,
-        text=stream.text,
+        text=stream.lines,
         types=arrow_types(stream.columns),
         instructions=work.program.instructions,
         relation_types={
@@ -156,6 +158,7 @@ def column_work(
         cohort_keys=work.cohort_keys if drops else (),
         dialect=dialect,
     )
+    columns.texts()
     types = line_types(columns)
     _check_time(columns, types)
     kinds = _aggregate_kinds(work.slots)
@@ -164,16 +167,18 @@ def column_work(
 
 
 def _check_rows(work: StreamWork, *, samples: bool, drops: bool) -> None:
-    """See that rows are in files or come as texts of JSON, and that what is shed of these is shed before parsing."""
-    stream, text = work.stream, work.stream.text
+    """See that rows are in files or come as texts, and that what is shed of these is shed before parsing."""
+    stream, text = work.stream, work.stream.lines
     if stream.joined is not None:
         raise Untranslatable("they are results of a join")
-    if text is not None and text.format is not TextFormat.JSON:
-        raise Untranslatable(f"they are values of {text.format.upper()}")
+    if text is not None and text.format is TextFormat.AVRO:
+        raise Untranslatable("they are values of AVRO")
     if work.row_queries:
         raise Untranslatable(f'the query "{work.row_queries[0].name}" takes rows one by one')
     if text is None:
         check_files(work, samples=samples, drops=drops)
+    elif stream.text is None:
+        check_csv_files(stream, samples=samples, drops=drops)
     if samples and not stream.is_identified_before_parsing:
         raise Untranslatable("what identifies a row is in its text")
     if drops and not drops_before_parsing(stream, work.cohort_keys, samples=samples):

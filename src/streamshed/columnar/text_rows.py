@@ -67,13 +67,18 @@ class TextRows:
     """
 
     def __init__(self, path: str, column: str) -> None:
-        self._path, self._column = path, column
+        self.path, self._column = path, column
         self._unpacked = next((unpack for ending, unpack in _UNPACKED.items() if path.endswith(ending)), None)
         if self._unpacked is None and path.endswith(PACKED):
             raise SourceMismatchError(
                 f'"{path}" is packed in a way that is not read here: pack it with gzip or bzip2, or give the folder the'
                 ' option lineSep="\\n", then Spark reads its files'
             )
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether all its lines belong to the stretch that begins with it."""
+        return self._unpacked is not None
 
     @classmethod
     def of(cls, path: str, types: Mapping[str, pa.DataType]) -> Self:
@@ -107,7 +112,7 @@ class TextRows:
         """Return the blocks of a stretch; a file that is packed is one."""
         if self._unpacked is not None:
             return [FileBlock(0, 0, stop)] if start == 0 else []
-        end = min(stop, Path(self._path).stat().st_size)
+        end = min(stop, Path(self.path).stat().st_size)
         firsts = range(start - start % BLOCK_BYTES, end, BLOCK_BYTES)
         return [FileBlock(first // BLOCK_BYTES, max(first, start), min(first + BLOCK_BYTES, stop)) for first in firsts]
 
@@ -127,7 +132,7 @@ class TextRows:
             SourceMismatchError: A line has more than a gibibyte.
         """
         try:
-            with Path(self._path).open("rb", buffering=0) as file:
+            with Path(self.path).open("rb", buffering=0) as file:
                 if self._unpacked is None:
                     file.seek(max(start - 1, 0))
                     yield from _runs(file, start, stop)
@@ -135,7 +140,7 @@ class TextRows:
                     with self._unpacked(file) as unpacked:
                         yield from _runs(unpacked, 0, None)
         except OverflowError as error:
-            raise SourceMismatchError(f'"{self._path}": {error}') from error
+            raise SourceMismatchError(f'"{self.path}": {error}') from error
 
     def parts(self, run: LineRun, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
         """Yield the lines of a run, in one part.

@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from streamshed.columnar.texts.json_texts import JsonTexts, ParsedTexts
+from streamshed.columnar.texts.json_texts import JsonTexts
+from streamshed.columnar.texts.parsed_texts import ParsedTexts
 from tests.json_samples import alike_texts, odd_text, ordinary_text, schema_of
 from tests.spark.sessions import interpreting
 

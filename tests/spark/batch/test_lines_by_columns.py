@@ -7,7 +7,7 @@ import gzip
 import json
 import random
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ def _network(packets: Rows) -> QueryNetwork:
     return network(by_day.query("by_day"), large.query("large"))
 
 
-def _by_spark(spark: SparkSession) -> SparkSession:
+def by_spark(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set(BY_SPARK, "true")
@@ -107,7 +107,7 @@ def test_answers_are_those_of_lines_that_spark_has_read(
     read = compiled.line.rows.agg(F.sum("__read_rows"), F.count("__read_rows")).collect()[0]
     assert read[0] == folder_frame(session, _packets(odd_folder).stream).count() > 8000
     assert read[1] > 1
-    expected = _answered(asked, _by_spark(spark))
+    expected = _answered(asked, by_spark(spark))
     assert _answered(asked, session) == expected
     assert sum("unreadable" in row for row in expected) > 3
 
@@ -116,7 +116,7 @@ def test_answers_are_those_of_lines_that_spark_has_read(
 def test_spark_finds_the_files(spark: SparkSession, odd_folder: Path, options: Mapping[str, str]) -> None:
     asked = _network(_packets(odd_folder, options))
     assert _compiled(spark, asked, Admission()).row_by_row is None
-    assert _answered(asked, interpreting(spark)) == _answered(asked, _by_spark(spark))
+    assert _answered(asked, interpreting(spark)) == _answered(asked, by_spark(spark))
 
 
 def test_lines_are_those_of_spark(spark: SparkSession, odd_folder: Path) -> None:
@@ -128,11 +128,19 @@ def test_lines_are_those_of_spark(spark: SparkSession, odd_folder: Path) -> None
         assert [text for part in parts for text in part.cast(pa.binary()).to_pylist()] == expected, path
 
 
-def test_a_sample_is_taken_of_lines_before_they_are_parsed(spark: SparkSession, tmp_path: Path) -> None:
+def _csv_text(number: int) -> bytes:
+    return f"2024-01-01T00:00:{number % 60:02d}Z,h{number % 7},{number % 1500},".encode()
+
+
+@pytest.mark.parametrize(("kind", "text"), [("json", _text), ("csv", _csv_text)], ids=["json", "csv"])
+def test_a_sample_is_taken_of_lines_before_they_are_parsed(
+    spark: SparkSession, tmp_path: Path, kind: str, text: Callable[[int], bytes]
+) -> None:
     count = 40_000
     for number in range(2):
-        _write(tmp_path / f"{number}.json", b"\n".join(_text(one) for one in range(count // 2)))
-    asked = network(_packets(tmp_path).window("1 minute").by("host").agg(n="count(*)").query("n"))
+        _write(tmp_path / f"{number}.{kind}", b"\n".join(text(one) for one in range(count // 2)))
+    packets = stream("packets", folder(tmp_path, kind, schema=SCHEMA), time="ts", watermark="1 second")
+    asked = network(packets.window("1 minute").by("host").agg(n="count(*)").query("n"))
     session = interpreting(spark)
     gating = _compiled(session, asked, Admission()).work.gating
     names = [column.split()[0] for column in PLAN_SCHEMA.split(", ")]

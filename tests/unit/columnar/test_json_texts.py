@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamshed.columnar.texts.json_texts import JsonTexts, ParsedTexts
+from streamshed.columnar.texts.json_texts import JsonTexts
+from streamshed.columnar.texts.parsed_texts import ParsedTexts
 from streamshed.columnar.untranslatable import Untranslatable
 
 FLOATS = pa.schema([("f", pa.float32())])
@@ -162,9 +163,9 @@ def test_options_that_let_more_be_read_change_nothing(options: Mapping[str, str]
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"timestampFormat": "yyyy"}, "the option \"timestampFormat\" of JSON texts is 'yyyy'"),
-        ({"mode": "FAILFAST"}, "the option \"mode\" of JSON texts is 'FAILFAST'"),
-        ({"columnNameOfCorruptRecord": "host"}, "the option \"columnNameOfCorruptRecord\" of JSON texts is 'host'"),
+        ({"timestampFormat": "yyyy"}, 'the option "timestampFormat" of JSON texts is for Spark'),
+        ({"mode": "FAILFAST"}, 'the option "mode" of JSON texts is for Spark'),
+        ({"columnNameOfCorruptRecord": "host"}, 'the option "columnNameOfCorruptRecord" of JSON texts is for Spark'),
     ],
 )
 def test_other_options_are_sparks(options: Mapping[str, str], says: str) -> None:

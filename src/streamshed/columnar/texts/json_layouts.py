@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from streamshed.columnar.texts.layout import Layout
 from streamshed.columnar.texts.letters import Letters, Mask, Places, Stretches, letters_of
-from streamshed.columnar.texts.plain_numbers import are_literal, are_numbers, integers
+from streamshed.columnar.texts.plain_numbers import are_literal, are_numbers
+from streamshed.columnar.texts.plain_values import are_booleans, null_unless, plain_values
 
 _MOST_LAYOUTS = 4
 _SPECIMENS = 24
@@ -121,28 +121,10 @@ class JsonLayouts:
 def _bare(letters: Letters, stretches: Stretches, wanted: pa.DataType | None) -> tuple[pa.Array, Mask]:
     """Values without quotation marks as those of a column, or of none, and which are such."""
     if wanted is None:
-        values = pa.nulls(len(stretches))
-        are_right = are_numbers(letters, stretches) | _are_booleans(letters, stretches)
-    elif pa.types.is_integer(wanted):
-        numbers, are_right = integers(letters, stretches)
-        values = pa.array(numbers)
-    elif pa.types.is_floating(wanted):
-        are_right = are_numbers(letters, stretches)
-        values = _where(are_right, letters.strings(stretches)).cast(wanted)
-    elif pa.types.is_boolean(wanted):
-        are_right = _are_booleans(letters, stretches)
-        values = pa.array(are_literal(letters, stretches, b"true"))
+        are_numbers_or_booleans = are_numbers(letters, stretches) | are_booleans(letters, stretches)
+        values, are_right = pa.nulls(len(stretches)), are_numbers_or_booleans
     else:
-        are_right = np.zeros(len(stretches), np.bool_)
-        values = pa.nulls(len(stretches), wanted)
+        values, are_right = plain_values(letters, stretches, wanted)
     if are_right.all():
         return values, are_right
-    return _where(are_right, values), are_right | are_literal(letters, stretches, b"null")
-
-
-def _are_booleans(letters: Letters, stretches: Stretches) -> Mask:
-    return are_literal(letters, stretches, b"true") | are_literal(letters, stretches, b"false")
-
-
-def _where(mask: Mask, values: pa.Array) -> pa.Array:
-    return values if mask.all() else pc.if_else(pa.array(mask), values, pa.scalar(None, values.type))
+    return null_unless(are_right, values), are_right | are_literal(letters, stretches, b"null")

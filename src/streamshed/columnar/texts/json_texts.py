@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from streamshed.columnar.texts.json_layouts import JsonLayouts, LayoutRows
 from streamshed.columnar.texts.json_values import offset_of, spark_values, type_to_read
+from streamshed.columnar.texts.parsed_texts import ParsedTexts, in_pieces
 from streamshed.columnar.texts.parts import in_parts
 from streamshed.columnar.texts.plain_json import are_plain
 from streamshed.columnar.untranslatable import Untranslatable
@@ -28,8 +29,6 @@ Mask = NDArray[np.bool_]
 
 _PARTS = (1024, 128)
 """A call of Arrow's reader costs as much as 250 rows."""
-_TEXTS_AT_ONCE = 32_768
-"""So many ordinary texts, and what is made of them, stay in a cache."""
 _BLOCK_BYTES = 1 << 20
 _MOST_BYTES = 1 << 30
 _TEXTS_OF_A_TRIAL = 10_000
@@ -47,19 +46,6 @@ _TAKES_MORE_TEXTS = frozenset(
     }
 )
 """Options of Spark's that let texts be read which are no JSON: of those, nobody is sure here."""
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedTexts:
-    """What was read of texts.
-
-    Attributes:
-        columns: One row per text, in order; null where nobody is sure.
-        is_sure: Of which rows Spark's `from_json` has the same values, and no corrupt record. One Boolean per text.
-    """
-
-    columns: pa.RecordBatch
-    is_sure: Mask
 
 
 @dataclass(slots=True)
@@ -130,12 +116,7 @@ class JsonTexts:
         Args:
             texts: Binary or string, some null.
         """
-        texts = texts.cast(pa.binary())
-        parts = [self._read(texts.slice(start, _TEXTS_AT_ONCE)) for start in range(0, len(texts) or 1, _TEXTS_AT_ONCE)]
-        if len(parts) == 1:
-            return parts[0]
-        columns = pa.concat_batches([part.columns for part in parts])
-        return ParsedTexts(columns, np.concatenate([part.is_sure for part in parts]))
+        return in_pieces(self._read, texts)
 
     def _read(self, texts: pa.Array) -> ParsedTexts:
         is_plain = are_plain(texts) if self._is_worthwhile else np.zeros(len(texts), np.bool_)
@@ -148,7 +129,7 @@ class JsonTexts:
         columns = pa.RecordBatch.from_arrays(values, schema=self._schema).select(list(self._needed))
         self._texts_seen += len(texts)
         self._texts_sure += int(np.count_nonzero(is_exact))
-        return _at_places(columns, places, is_exact, len(texts))
+        return ParsedTexts.at_places(columns, places, is_exact, len(texts))
 
     @property
     def _is_worthwhile(self) -> bool:
@@ -213,7 +194,7 @@ def _zone(schema: pa.Schema, options: Mapping[str, str], time_zone: str) -> str:
             case "mode" if value.upper() == "PERMISSIVE":
                 pass
             case other if other not in _TAKES_MORE_TEXTS:
-                raise Untranslatable(f'the option "{name}" of JSON texts is {value!r}')
+                raise Untranslatable(f'the option "{name}" of JSON texts is for Spark')
     return time_zone
 
 
@@ -230,12 +211,3 @@ def _misfit(column: pa.Field) -> str:
 
 def _taken(texts: pa.Array, places: NDArray[np.int64]) -> pa.Array:
     return texts if len(places) == len(texts) else texts.take(pa.array(places))
-
-
-def _at_places(rows: pa.RecordBatch, places: NDArray[np.int64], is_sure: Mask, count: int) -> ParsedTexts:
-    """Rows at the places of their texts, nulls at all others."""
-    if len(places) == count and is_sure.all() and np.all(places[:-1] < places[1:]):
-        return ParsedTexts(rows, is_sure)
-    sources = np.full(count, -1)
-    sources[places[is_sure]] = np.flatnonzero(is_sure)
-    return ParsedTexts(rows.take(pa.array(sources, mask=sources < 0)), sources >= 0)

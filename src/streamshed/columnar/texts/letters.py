@@ -88,8 +88,18 @@ class Letters:
         padded = np.concatenate([margin, letters, margin])
         words: Words = np.ndarray((len(padded) - 7,), "<u8", padded, strides=(1,))
         places = places + MARGIN
-        quotes = np.flatnonzero(padded == ord('"'))
-        return cls(padded, words, places[:-1], places[1:], quotes, _firsts(quotes, places))
+        return cls(padded, words, places[:-1], places[1:], *_marks(padded, '"', places))
+
+    def marks(self, letter: str) -> tuple[Places, Places]:
+        """Where a letter of ASCII is, and of each text the number of its first one, and one more.
+
+        Example:
+            >>> letters = Letters.of(*letters_of(pa.array([b"a,b", b"", b",,"])))
+            >>> places, firsts = letters.marks(",")
+            >>> (places - MARGIN).tolist(), firsts.tolist()
+            ([1, 3, 4], [0, 1, 1, 3])
+        """
+        return _marks(self.padded, letter, np.append(self.starts, self.stops[-1:]))
 
     def are_at(self, places: Places, piece: bytes) -> Mask:
         """Whether a piece begins at places.
@@ -132,15 +142,16 @@ class Letters:
         return strings.take(pa.array(np.arange(0, count, 2)))
 
 
-def _firsts(quotes: Places, places: Places) -> Places:
-    """The number of the first quotation mark at or behind each place."""
+def _marks(padded: Bytes, letter: str, places: Places) -> tuple[Places, Places]:
+    """Where a letter is, and the number of the first at or behind each place where a text begins or ends."""
+    marks = np.flatnonzero(padded == ord(letter))
     count = len(places) - 1
-    each = len(quotes) // count if count else 0
+    each = len(marks) // count if count > 0 else 0
     # Mostly all texts have as many. That is seen faster than the marks are searched.
-    are_even = 0 < each * count == len(quotes)
-    if are_even and (quotes[::each] >= places[:-1]).all() and (quotes[each - 1 :: each] < places[1:]).all():
-        return np.arange(0, len(quotes) + 1, each)
-    return np.searchsorted(quotes, places)
+    are_even = 0 < each * count == len(marks)
+    if are_even and (marks[::each] >= places[:-1]).all() and (marks[each - 1 :: each] < places[1:]).all():
+        return marks, np.arange(0, len(marks) + 1, each)
+    return marks, np.searchsorted(marks, places)
 
 
 # So large an array, never written and freed at once, lets glibc keep what is freed from now on. Else each call's arrays

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from streamshed.errors import Problem
+from streamshed.network.model.csv_lines import parse_of_lines
 from streamshed.network.model.join_source import JoinSource
 from streamshed.network.model.node import Node
 from streamshed.network.source.identity import Identity, IdentityKind
@@ -100,6 +101,22 @@ class Stream(Node):
         if self.parse is None and isinstance(source, FolderSource) and source.format is FileFormat.JSON:
             return Parse(TextFormat.JSON, "value", source.columns, source.options)
         return self.parse
+
+    @cached_property
+    def lines(self) -> Parse | None:
+        """How texts become columns where tasks read them: `text`, and lines of CSV, which Spark parses as it reads.
+
+        Example:
+            >>> from streamshed.network.model.declared_stream import stream
+            >>> from streamshed.network.source.sources import folder
+            >>> packets = stream("packets", folder("in", "csv", schema="ts timestamp, size int"), time="ts").stream
+            >>> packets.text, packets.lines.format
+            (None, <TextFormat.CSV: 'csv'>)
+        """
+        source = self.source
+        if self.parse is None and isinstance(source, FolderSource) and source.format is FileFormat.CSV:
+            return parse_of_lines(source)
+        return self.text
 
     @cached_property
     def delivered(self) -> frozenset[str]:

@@ -329,7 +329,8 @@ def _leveled(rows: DataFrame, stream: Stream, size: Column) -> DataFrame:
 
 
 def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
-    parse = None if is_parsed(rows, stream) else stream.text
+    is_taken = SUMS in rows.columns
+    parse = stream.lines if is_taken else None if is_parsed(rows, stream) else stream.text
     if parse is None:
         corrupt = F.col(CORRUPT) if CORRUPT in rows.columns else F.lit(None).cast("string")
         reason = F.when(corrupt.isNotNull(), F.lit(NO_PARSE))
@@ -341,6 +342,9 @@ def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
     for name, partition_value in ({} if in_folders is None else partition_values(in_folders)).items():
         columns[name] = F.when(partition_value.is_told, partition_value.value).otherwise(columns[name])
         reason = reason.when(partition_value.is_wrong, F.lit(NO_PARTITION))
+    if stream.text is None:
+        # As where Spark parses lines of CSV as it reads them: it keeps the text of those that it cannot parse.
+        columns[TEXT] = F.col(f"__read.{CORRUPT}")
     return read.drop(parse.column).withColumns({**columns, UNREADABLE: reason}).drop("__read", FOLDERS)
 
 

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from streamshed.columnar.csv_rows import CsvFiles, CsvRows
 from streamshed.columnar.file_rows import FileRows
 from streamshed.columnar.row_file import AnySpan, RowFile, RowPart, RowReader, part_of_rows
 from streamshed.columnar.spark_hash import block_draws, hash_of_row
 from streamshed.columnar.text_rows import TextRows
 from streamshed.columnar.texts.dictionaries import plain
+from streamshed.errors import SourceMismatchError
 from streamshed.joins.model.arrays import Ints
 from streamshed.planning.place.block_cut import UNREAD, BlockCut
 from streamshed.spark.columns.row_admission import Admitted, RowPlaces, RowPlan, Words, admitted
@@ -26,6 +28,7 @@ from streamshed.spark.common.internal_names import (
     COHORT,
     FILE_PATH,
     FILE_ROW,
+    FOLDERS,
     NOW,
     PARTITION_VALUES,
     PASSES,
@@ -62,6 +65,7 @@ class SpanRows:
     Attributes:
         taking: Takes them.
         is_text: Whether the rows are lines of text files; if not, those of Parquet files.
+        csv: What is in text files beside rows; None: nothing.
         schema: Of the rows, as `taking` expects them.
         types: Of the columns that the source delivers, by name.
         instant_columns: Those of them that tell when a row is.
@@ -73,6 +77,7 @@ class SpanRows:
 
     taking: Taking
     is_text: bool = False
+    csv: CsvFiles | None = None
     schema: pa.Schema
     types: Mapping[str, pa.DataType]
     instant_columns: tuple[str, ...] = ()
@@ -109,7 +114,7 @@ class SpanRows:
     def _of_stretch(self, stretch: Stretch, plan: RowPlan, counts: list[int]) -> Iterator[pa.RecordBatch]:
         types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
         path = local_path(stretch.path)
-        file: RowFile[Any] = TextRows.of(path, types) if self.is_text else FileRows.of(path, types)
+        file = self._file(path, types, stretch)
         within = file.rows_between(stretch.start, stretch.stop)
         if not self.is_text:
             counts.append(len(within))
@@ -118,6 +123,15 @@ class SpanRows:
                 if self.is_text:
                     counts.append(len(run.numbers))
                 yield from self._of_run(rows, run, stretch, plan, cohort)
+
+    def _file(self, path: str, types: Mapping[str, pa.DataType], stretch: Stretch) -> RowFile[Any]:
+        if self.csv is None:
+            return TextRows.of(path, types) if self.is_text else FileRows.of(path, types)
+        folders = stretch.constants[FOLDERS].as_py()
+        if folders is not None and "=" in folders:
+            raise SourceMismatchError(f'lines of CSV below a folder that tells a column: "{folders}"')
+        [column] = types
+        return CsvRows(path, column, self.csv)
 
     def _read(
         self, file: RowFile[Any], path: str, within: range, cut: BlockCut | None

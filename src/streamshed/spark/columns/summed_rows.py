@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from streamshed.columnar.column_work import ColumnWork, column_work, line_types
 from streamshed.columnar.expressions.compiled import compiled
 from streamshed.columnar.expressions.dialect import ASSUMED_SETTINGS, Dialect
-from streamshed.columnar.file_way import check_files, is_of_lines
+from streamshed.columnar.file_way import check_files, csv_files, is_of_lines
 from streamshed.columnar.text_rows import PACKED
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.model.stream import Stream
@@ -105,6 +105,15 @@ class ColumnWay:
     def reads_files(self) -> bool:
         """Whether tasks read the rows themselves."""
         return self.files is not None
+
+    @property
+    def _is_csv(self) -> bool:
+        """Whether the rows are lines of CSV files, which Spark would parse as it reads."""
+        return self.work.text is not None and self.stream.text is None
+
+    def source(self, rows: DataFrame) -> DataFrame:
+        """Return the rows that `rows` takes, of those that the source delivers: of CSV that tasks read, texts."""
+        return rows if self.files is None or not self._is_csv else self.files.withColumn(RAW_TEXT, F.lit("x"))
 
     def rows(self, admitted: DataFrame) -> DataFrame:
         """Return the rows that are left, and those that stand for many: these have `SUMS`, `TAKEN_TIME`, `TAKEN_ROWS`.
@@ -192,6 +201,7 @@ class ColumnWay:
             return SpanRows(
                 taking=taking,
                 is_text=True,
+                csv=csv_files(self.stream) if self._is_csv else None,
                 schema=schema,
                 types=types,
                 salt=salt,
@@ -279,7 +289,6 @@ def column_way(
     }
     samples, drops = admission.plan is not None and admission.samples, bool(admission.whole_words)
     columns = column_work(work, relations, dialect, samples=samples, drops=drops)
-    columns.texts()
     _check_types(columns, types)
     lookups = {match.matched: _lookup_files(spark, match) for match in matches}
     files = files if _are_read(spark, files, work, samples=samples, drops=drops) else None

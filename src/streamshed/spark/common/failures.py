@@ -38,6 +38,14 @@ _EXPLAINED: tuple[tuple[str, type[StreamshedError], str], ...] = (
         ),
     ),
     (
+        r"lines of CSV below a folder that tells a column",
+        SourceUnavailableError,
+        (
+            "a folder of CSV files has got a folder whose name tells a column, such as `day=1`, and lines below it have"
+            " one value less: start again from the checkpoint, then Spark reads the files"
+        ),
+    ),
+    (
         r"DELTA_SOURCE_(?:TABLE_IGNORE_CHANGES|IGNORE_DELETE)",
         SourceUnavailableError,
         (

@@ -114,7 +114,7 @@ def compile_stream(
     row_by_row, reads_files, skips_blocks = None, False, False
     try:
         way = column_way(source.rows, work, types, stream_admission, source.files, source.tasks)
-        by_columns = sampled_rows(source.rows, stream, stream_admission, way.rows)
+        by_columns = sampled_rows(way.source(source.rows), stream, stream_admission, way.rows)
         line = _line(by_columns, work, stream_admission.plan, costs)
         reads_files, skips_blocks = way.reads_files, way.skips_blocks
     except Untranslatable as reason:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -17,17 +16,19 @@ def begin_workers(spark: SparkSession) -> None:
     """Let as many Python workers begin as tasks can run at once, and do not wait for them.
 
     The first to begin on a machine takes seconds, as it imports what all need: about as long as `start` takes before
-    the first micro-batch. A session has its workers begun once.
+    the first micro-batch. An application has its workers begun once.
 
     Args:
         spark: The session.
     """
-    _begin(spark.sparkContext.applicationId or "", spark)
+    application = spark.sparkContext.applicationId or ""
+    if application not in _BEGUN:
+        _BEGUN.add(application)
+        threading.Thread(target=_run, args=(spark,), name="streamshed-workers", daemon=True).start()
 
 
-@lru_cache(maxsize=1)
-def _begin(_application: str, spark: SparkSession) -> None:
-    threading.Thread(target=_run, args=(spark,), name="streamshed-workers", daemon=True).start()
+_BEGUN: set[str] = set()
+"""The applications whose workers have begun."""
 
 
 def _run(spark: SparkSession) -> None:

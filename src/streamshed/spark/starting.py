@@ -73,7 +73,6 @@ def start(network: QueryNetwork, spark: SparkSession, settings: StartSettings) -
         opening.enter_context(CheckpointHold(storage))
         opening.enter_context(settings_for_files(spark, _folders(network)))
         await_executor(spark, patience_seconds=settings.worker_patience_seconds)
-        begin_workers(spark)
         server = opening.enter_context(PlanServer(host=settings.host, port=settings.port))
         starter, domains = _prepared(network, spark, settings, sink, server)
         opened = opening.pop_all()
@@ -109,7 +108,8 @@ def _folders(network: QueryNetwork) -> list[str]:
 def _prepared(
     network: QueryNetwork, spark: SparkSession, settings: StartSettings, sink: Sink, server: PlanServer
 ) -> tuple[DomainStarter, RunningDomains]:
-    """Compile each time domain, and ask for the workers that they begin with."""
+    """Compile each time domain, while Python's workers begin, and ask for the executors that they begin with."""
+    begin_workers(spark)
     clocks = [domain.clock for domain in network.time_domains]
     control, elastic = settings.control(len(clocks)), settings.elastic
     partitions = settings.partitions or default_partitions(spark, elastic)

@@ -59,7 +59,7 @@ def _explained(
     from streamshed.cli.given_statistics import file_of, statistics_for
     from streamshed.cli.run_overrides import overridden
     from streamshed.cli.told_costs import workers_by
-    from streamshed.columnar.row_ways import row_ways
+    from streamshed.columnar.row_ways import record_ways, row_ways
     from streamshed.control.lasting_load import load_planner
     from streamshed.control.settings import ControlSettings
     from streamshed.dashboard.explained_network import ExplainedNetwork
@@ -72,6 +72,7 @@ def _explained(
         document.run.predictions,
         workers_by(network_statistics, foundation, replace(run, elastic=document.run.elastic)),
         row_ways(foundation),
+        record_ways(foundation),
         costs_are_guessed=file_of(run, statistics) is None,
         max_age=run.max_age,
     )

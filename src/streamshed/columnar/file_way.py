@@ -30,7 +30,7 @@ OF_LISTING = frozenset(
     }
 )
 """Options that say which files are read: Spark finds them. All others may change what is read of a file."""
-_HASHED = frozenset({"tinyint", "smallint", "int", "bigint", "string", "binary"})
+HASHED = frozenset({"tinyint", "smallint", "int", "bigint", "string", "binary"})
 """Types of what identifies a row whose hash is the same here as in Spark."""
 
 
@@ -58,7 +58,7 @@ def check_files(work: StreamWork, *, samples: bool, drops: bool) -> None:
         raise Untranslatable("nothing identifies a row")
     types = {column.name.lower(): column.type for column in stream.schema}
     for name in stream.identity.columns if samples else ():
-        if types.get(name.lower()) not in _HASHED:
+        if types.get(name.lower()) not in HASHED:
             raise Untranslatable(f'the column "{name}", which identifies a row, is hashed by Spark')
     if drops and not (stream.is_numbered or stream.attribute.column):
         raise Untranslatable("windows may be dropped by a time that is computed")

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from streamshed.columnar.row_ways import row_ways
+from streamshed.columnar.row_ways import record_ways, row_ways
 from streamshed.control.lasting_load import load_planner
 from streamshed.control.settings import ControlSettings
 from streamshed.dashboard.explained import explained
@@ -34,6 +34,7 @@ class ExplainedNetwork(Shown):
         predictions: Where a run writes what dropped windows would have been answered; None: it does not.
         first_workers: With how many workers a new run begins; None: their number is not the run's to change.
         row_ways: By stream, why its rows go through Spark one by one; None: they go by columns.
+        record_ways: By stream over topics whose rows go by columns, why Spark reads its records; None: tasks do.
         costs_are_guessed: Whether costs and selectivities are guesses, as no statistics were given.
         max_age: How old rows may be while there is a backlog; None: any age.
     """
@@ -42,6 +43,7 @@ class ExplainedNetwork(Shown):
     predictions: PredictionSettings | None = None
     first_workers: int | None = None
     row_ways: Mapping[str, str | None] = field(default_factory=dict)
+    record_ways: Mapping[str, str | None] = field(default_factory=dict)
     costs_are_guessed: bool = False
     max_age: str | None = None
 
@@ -52,6 +54,7 @@ class ExplainedNetwork(Shown):
             "predictions": predictions,
             "first_workers": self.first_workers,
             "row_ways": dict(self.row_ways),
+            "record_ways": dict(self.record_ways),
             "costs_are_guessed": self.costs_are_guessed,
             "max_age": self.max_age,
         }
@@ -85,6 +88,10 @@ class ExplainedNetwork(Shown):
         lines = [
             f"rows of {name} go {'by columns' if reason is None else f'through Spark one by one: {reason}'}"
             for name, reason in self.row_ways.items()
+        ]
+        lines += [
+            f"records of {name} are read by {'tasks' if reason is None else f'Spark: {reason}'}"
+            for name, reason in self.record_ways.items()
         ]
         return "\n\n" + "\n".join(lines) if lines else ""
 
@@ -145,6 +152,7 @@ def explain_network(  # noqa: PLR0913 - what a run is told of shedding, each by 
     return ExplainedNetwork(
         load_planner(network, believed, ControlSettings.of(settings)).plan_at(load),
         row_ways=row_ways(foundation),
+        record_ways=record_ways(foundation),
         costs_are_guessed=statistics is None,
     )
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.network.model.network import QueryNetwork, TimeDomain
+from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.planning.tree.scalability import protected_streams
 from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, types_of_network
@@ -67,8 +68,14 @@ class DomainDraft:
     def frames(self) -> dict[str, tuple[DataFrame, ...]]:
         """By stream that comes from outside, what its rows may be read by."""
         return {
-            name: (rows, *([self.files[name]] if name in self.files else [])) for name, rows in self.sources.items()
+            name: (rows, *([self.files[name]] if name in self.files and name not in self._topics else []))
+            for name, rows in self.sources.items()
         }
+
+    @property
+    def _topics(self) -> frozenset[str]:
+        """The streams over topics: what tells tasks of these brings no row of them."""
+        return frozenset(stream.name for stream in self.domain.sources if isinstance(stream.source, KafkaSource))
 
     @cached_property
     def of_domain(self) -> QueryNetwork:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 import streamshed as ss
 from streamshed.network.model.network import QueryNetwork
@@ -83,16 +83,15 @@ def _text(row: Mapping[str, Any]) -> str:
 
 def network_over(servers: str) -> QueryNetwork:
     """The queries; records say an offset, too, so that the broker's columns have a prefix."""
-    source = ss.kafka(TOPIC, servers, start="earliest", prefix="k_", headers=True)
+    source = ss.kafka(TOPIC, servers, start="earliest", prefix="k_")
     parse = ss.parse_json("value", "ts timestamp, size int, offset bigint")
     packets = ss.stream("packets", source, time="ts", watermark="1 second", parse=parse)
-    by_key = packets.map(key="CAST(k_key AS string)").filter("size(k_headers) = 0 OR k_headers IS NULL")
+    in_topic = packets.filter(f"k_topic = '{TOPIC}' AND k_timestamp > TIMESTAMP '2026-01-01'")
+    by_key = in_topic.map(key="CAST(k_key AS string)")
     return ss.network(
         packets.window("10 seconds").agg(n="count(*)", total="sum(size)").query("all"),
         by_key.window("20 seconds").by("key", "k_partition").agg(n="count(*)", mean="avg(size)").query("by_key"),
-        packets.window("10 seconds")
-        .agg(largest="max(size)", least="min(offset)")
-        .query("largest", mode="subset", max_gap=2),
+        packets.window("10 seconds").agg(largest="max(size)", least="min(offset)").query("largest", mode="exact"),
     )
 
 
@@ -112,6 +111,7 @@ class Sink:
         self, folder: Path, topics: Topics, servers: str, *, postgres: str, steps: list[int], kills: bool
     ) -> None:
         self._folder, self._topics, self._steps, self._kills = folder, topics, steps, kills
+        self.read_by_spark: list[tuple[bool, int]] = []
         self._sink = kafka_sink(ANSWERS, servers)
         self._sink.check()
         self._table = delta_sink(folder / "table", partition_by=("query",)) if DELTA.fits() else None
@@ -124,6 +124,7 @@ class Sink:
             self._postgres.check()
 
     def __call__(self, answers: DataFrame, micro_batch_id: int) -> None:
+        self.read_by_spark = _rows_read_by_spark(SparkSession.builder.getOrCreate())
         self._sink.write(answers, "", micro_batch_id)
         if self._table is not None:
             self._table.write(answers, "a", micro_batch_id)
@@ -139,6 +140,13 @@ class Sink:
             if step == GROWN_IN:
                 self._topics.grow(TOPIC, partitions_in(step))
             write(self._topics, step)
+
+
+def _rows_read_by_spark(spark: SparkSession) -> list[tuple[bool, int]]:
+    """Of each micro-batch that has finished, whether the offsets of the topic went on, and how many rows Spark read."""
+    progress = [json.loads(one.json) for query in spark.streams.active for one in query.recentProgress]
+    topics = [source for one in progress for source in one["sources"] if "Kafka" in source["description"]]
+    return [(source["startOffset"] != source["endOffset"], source["numInputRows"]) for source in topics]
 
 
 def main() -> None:
@@ -167,6 +175,7 @@ def main() -> None:
         drained = run.drain(PATIENCE_SECONDS)
     status = run.status()
     outcome = {"drained": drained, "unreadable_rows": status.unreadable_rows, "lost_rows": status.lost_rows}
+    outcome |= {"read_by_spark": sink.read_by_spark}
     (folder / "outcome.json").write_text(json.dumps(outcome | {"exception": str(run.exception or "")}))
     records = spark.read.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", ANSWERS).load()
     if DELTA.fits():

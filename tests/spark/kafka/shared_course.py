@@ -87,7 +87,9 @@ def _overloaded(servers: str) -> QueryNetwork:
 
 
 def _late(servers: str) -> QueryNetwork:
-    windows = _flows(servers, "1 minute", max_rows_per_micro_batch=LATE_PIECE).window(f"{LATE_WINDOW_SECONDS} seconds")
+    # Headers are read by Spark: so the rows of this network are, too.
+    flows = _flows(servers, "1 minute", max_rows_per_micro_batch=LATE_PIECE, headers=True)
+    windows = flows.window(f"{LATE_WINDOW_SECONDS} seconds")
     return ss.network(windows.agg(n="count(*)", t="sum(v)").query("late", mode="exact"))
 
 

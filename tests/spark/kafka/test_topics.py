@@ -196,6 +196,12 @@ def test_partitions_that_are_added_are_read_from_their_first_row(course: Course)
     assert (len(before[TOPIC]), len(after[TOPIC])) == (partitions_in(0), partitions_in(GROWN_IN))
 
 
+def test_spark_keeps_offsets_and_reads_no_row_that_tasks_read(course: Course) -> None:
+    reads = course.outcome["read_by_spark"]
+    assert any(went_on for went_on, _ in reads)
+    assert [rows for _, rows in reads if rows] == []
+
+
 def test_what_cannot_be_read_is_set_aside_once(course: Course) -> None:
     folder = Path(course.checkpoint.root).parent / "set_aside"
     rows = ds.dataset(sorted(map(str, folder.rglob("*.parquet")))).to_table().to_pylist()

@@ -27,6 +27,7 @@ from streamshed.spark.common.far_ahead import most_ahead
 from streamshed.spark.common.group_cohort import group_cohort
 from streamshed.spark.common.internal_names import (
     BY_LEVEL,
+    CARRIER_OPENED,
     CHANCE,
     CODES_BY_SIZE,
     COHORT,
@@ -34,6 +35,7 @@ from streamshed.spark.common.internal_names import (
     FILE_PATH,
     FIRST_LEVEL,
     FOLDERS,
+    IS_CARRIER,
     LARGEST_SIZE,
     NOW,
     OPEN,
@@ -196,17 +198,26 @@ def admitting_names(admission: Admission) -> list[str]:
 def _told_again(rows: DataFrame, admission: Admission) -> DataFrame:
     """Tell rows what they were told before they were taken by columns: it is the same for all of them."""
     plan = admission.plan or admission.clock
+    carried = [CARRIER_OPENED] if admission.plan is not None and IS_CARRIER in rows.columns else []
     codes = [SAMPLING_CODES] if admission.plan is not None and admission.samples else []
     opened = [OPEN, OPENED] if admission.plan is not None else []
     if plan is not None:
-        rows = with_plan(rows, plan, [NOW, *opened, *codes])
+        rows = with_plan(rows, plan, [NOW, *opened, *codes, *carried])
     if not opened:
         rows = rows.withColumns({OPEN: F.lit(_ALWAYS_OPEN), OPENED: F.lit(_ALWAYS_OPEN)})
     if not codes:
-        return rows.withColumn(SAMPLING_CODES, F.lit(None).cast("string"))
-    if COHORT not in rows.columns:
-        return rows
-    return rows.withColumn(SAMPLING_CODES, F.concat(SAMPLING_CODES, F.coalesce(COHORT, F.lit("")))).drop(COHORT)
+        rows = rows.withColumn(SAMPLING_CODES, F.lit(None).cast("string"))
+    elif COHORT in rows.columns:
+        rows = rows.withColumn(SAMPLING_CODES, F.concat(SAMPLING_CODES, F.coalesce(COHORT, F.lit("")))).drop(COHORT)
+    return _with_carrier(rows) if carried else rows.drop(IS_CARRIER)
+
+
+def _with_carrier(rows: DataFrame) -> DataFrame:
+    """Tell the carrier's row, which tasks have brought, what `with_carrier` would."""
+    is_other = F.col(IS_CARRIER).isNull()
+    opened = F.when(is_other, F.col(OPENED)).otherwise(F.col(CARRIER_OPENED))
+    codes = F.when(is_other, F.col(SAMPLING_CODES))
+    return rows.withColumns({OPENED: opened, SAMPLING_CODES: codes}).drop(IS_CARRIER, CARRIER_OPENED)
 
 
 def _passing_all() -> dict[str, Column]:

@@ -64,7 +64,8 @@ class SpanRows:
 
     Attributes:
         taking: Takes them.
-        is_text: Whether the rows are lines of text files; if not, those of Parquet files.
+        is_text: Whether the rows are lines of text files, or records, which are counted as they are read; if not,
+            those of Parquet files.
         csv: What is in text files beside rows; None: nothing.
         schema: Of the rows, as `taking` expects them.
         types: Of the columns that the source delivers, by name.
@@ -108,23 +109,26 @@ class SpanRows:
                     name: spans.column(name)[0].as_py() for name in spans.schema.names if name != PARTITION_VALUES
                 }
                 plan = RowPlan.of(plan_values, self.whole_words)
-            for stretch in stretches(spans):
+            for stretch in self._stretches(spans):
                 yield from self._of_stretch(stretch, plan, counts)
 
+    def _stretches(self, spans: pa.RecordBatch) -> Iterator[Stretch]:
+        return stretches(spans)
+
     def _of_stretch(self, stretch: Stretch, plan: RowPlan, counts: list[int]) -> Iterator[pa.RecordBatch]:
-        types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
-        path = local_path(stretch.path)
-        file = self._file(path, types, stretch)
+        file = self._file(stretch)
         within = file.rows_between(stretch.start, stretch.stop)
         if not self.is_text:
             counts.append(len(within))
-        for start, stop, cohort, rows in self._read(file, path, within, plan.cut):
+        for start, stop, cohort, rows in self._read(file, local_path(stretch.path), within, plan.cut):
             for run in rows.runs(start, stop):
                 if self.is_text:
                     counts.append(len(run.numbers))
                 yield from self._of_run(rows, run, stretch, plan, cohort)
 
-    def _file(self, path: str, types: Mapping[str, pa.DataType], stretch: Stretch) -> RowFile[Any]:
+    def _file(self, stretch: Stretch) -> RowFile[Any]:
+        types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
+        path = local_path(stretch.path)
         if self.csv is None:
             return TextRows.of(path, types) if self.is_text else FileRows.of(path, types)
         folders = stretch.constants[FOLDERS].as_py()

@@ -21,9 +21,11 @@ from streamshed.columnar.expressions.compiled import compiled
 from streamshed.columnar.expressions.dialect import ASSUMED_SETTINGS, Dialect
 from streamshed.columnar.file_way import check_files, csv_files, is_of_lines
 from streamshed.columnar.text_rows import PACKED
+from streamshed.columnar.topic_way import check_topics
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.identity import IdentityKind
+from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.network.words.footer import spark_type
 from streamshed.sharing.instructions import Match
@@ -32,6 +34,7 @@ from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, admitting_names, is_parsed
 from streamshed.spark.columns.span_rows import SpanRows
 from streamshed.spark.columns.taking import SUMS_STRUCT, LookupFiles, Taking
+from streamshed.spark.columns.topic_tasks import TopicTasks, task_rows, with_offsets_kept
 from streamshed.spark.common.far_ahead import most_ahead
 from streamshed.spark.common.in_arrow import in_arrow
 from streamshed.spark.common.internal_names import (
@@ -41,6 +44,7 @@ from streamshed.spark.common.internal_names import (
     FILE_PATH,
     FILE_ROW,
     FOLDERS,
+    IS_CARRIER,
     NOW,
     PARTITION_VALUES,
     PASSES,
@@ -76,8 +80,10 @@ class ColumnWay:
         lookups: Where lookups find their relations.
         word_count: How many words tell what a row passes, see `Gates.passes`.
         admission: How rows are admitted.
-        files: The files that the rows are in, where tasks read those, see `span_rows`; None: Spark sends the rows.
-        tasks: How many tasks do; 0: as many as can run now.
+        files: The files that the rows are in, where tasks read those, see `span_rows`; of topics the carrier. None:
+            Spark sends the rows.
+        tasks: How many tasks do.
+        kept: The rows as Spark would read them.
     """
 
     stream: Stream
@@ -86,7 +92,8 @@ class ColumnWay:
     word_count: int
     admission: Admission
     files: DataFrame | None = None
-    tasks: int = 0
+    tasks: int = 1
+    kept: DataFrame | None = None
 
     @property
     def skips_blocks(self) -> bool:
@@ -102,6 +109,10 @@ class ColumnWay:
         return self.skips_blocks and self.admission.cohorts and self.admission.plan is not None
 
     @property
+    def _plan_names(self) -> list[str]:
+        return [*admitting_names(self.admission), *([BLOCK_CUT] if self._tells_cohorts else [])]
+
+    @property
     def reads_files(self) -> bool:
         """Whether tasks read the rows themselves."""
         return self.files is not None
@@ -114,6 +125,11 @@ class ColumnWay:
     def source(self, rows: DataFrame) -> DataFrame:
         """Return the rows that `rows` takes, of those that the source delivers: of CSV that tasks read, texts."""
         return rows if self.files is None or not self._is_csv else self.files.withColumn(RAW_TEXT, F.lit("x"))
+
+    @property
+    def reads_topics(self) -> bool:
+        """Whether tasks read records of topics, and bring the carrier of the stream with them."""
+        return self.reads_files and isinstance(self.stream.source, KafkaSource)
 
     def rows(self, admitted: DataFrame) -> DataFrame:
         """Return the rows that are left, and those that stand for many: these have `SUMS`, `TAKEN_TIME`, `TAKEN_ROWS`.
@@ -140,6 +156,7 @@ class ColumnWay:
                 T.StructField(TAKEN_ROWS, T.LongType()),
                 *([] if self.files is None else [T.StructField(READ_ROWS, T.LongType())]),
                 *([T.StructField(COHORT, T.StringType())] if self._tells_cohorts else []),
+                *([T.StructField(IS_CARRIER, T.BooleanType())] if self.reads_topics else []),
             ]
         )
         taking = Taking(
@@ -152,6 +169,8 @@ class ColumnWay:
             taken = in_arrow(given, taking.rows, schema)
         else:
             taken = in_arrow(self._spans(self.files), self._span_rows(taking, given.schema).rows, schema)
+        if self.reads_topics and self.kept is not None:
+            taken = with_offsets_kept(taken, self.kept)
         missing = [field for field in admitted.schema.fields if field.name not in schema.names]
         of_source = {column.name.lower() for column in self.stream.schema}
         nothing = {field.name: F.lit(None).cast(field.dataType) for field in missing if field.name.lower() in of_source}
@@ -162,10 +181,10 @@ class ColumnWay:
 
     def _spans(self, files: DataFrame) -> DataFrame:
         """The spans of files, with what `SpanRows` asks for; tasks take them in turns."""
-        plan, names = self.admission.plan or self.admission.clock, admitting_names(self.admission)
-        names += [BLOCK_CUT] if self._tells_cohorts else []
-        tasks = self.tasks or files.sparkSession.sparkContext.defaultParallelism
-        spans = with_folders(_spans_of(files, tasks).repartition(tasks), self._folder)
+        plan, names = self.admission.plan or self.admission.clock, self._plan_names
+        if self.reads_topics:
+            return task_rows(files, plan, names, self.tasks)
+        spans = with_folders(_spans_of(files, self.tasks).repartition(self.tasks), self._folder)
         spans = spans if plan is None else with_plan(spans, plan, names)
         return spans.select(FILE_PATH, SPAN_START, SPAN_STOP, self._of_folders.alias(PARTITION_VALUES), *names)
 
@@ -196,7 +215,7 @@ class ColumnWay:
         schema = to_arrow_schema(given, timezone="UTC")
         schema = schema.append(pa.field(COHORT, pa.string())) if self._tells_cohorts else schema
         salt, whole_words = self.stream.name, self.admission.whole_words
-        if self._is_of_lines:
+        if not self.reads_topics and self._is_of_lines:
             types = {RAW_TEXT: pa.string()}
             return SpanRows(
                 taking=taking,
@@ -211,7 +230,7 @@ class ColumnWay:
         types = {field.name: field.type for field in schema if field.name.lower() in delivered}
         instant_columns = self.stream.attribute.expression.columns if whole_words else ()
         cohort_columns = frozenset[str]().union(*(keys.columns for keys in taking.kernel.cohort_keys))
-        return SpanRows(
+        of_rows = SpanRows(
             taking=taking,
             schema=schema,
             types=types,
@@ -221,6 +240,7 @@ class ColumnWay:
             salt=salt,
             whole_words=whole_words,
         )
+        return TopicTasks.of(of_rows, self.stream, self.tasks) if self.reads_topics else of_rows
 
     def _sent(self, name: str) -> Column:
         """A column as it is sent: to send an array takes Spark 10 µs a row, be it null."""
@@ -292,7 +312,8 @@ def column_way(
     _check_types(columns, types)
     lookups = {match.matched: _lookup_files(spark, match) for match in matches}
     files = files if _are_read(spark, files, work, samples=samples, drops=drops) else None
-    return ColumnWay(stream, columns, lookups, len(whole_words(work)), admission, files, tasks)
+    words, tasks = len(whole_words(work)), tasks or spark.sparkContext.defaultParallelism
+    return ColumnWay(stream, columns, lookups, words, admission, files, tasks, source)
 
 
 _AS_FILES_SAY: Mapping[str, str] = {
@@ -315,6 +336,9 @@ def _are_read(spark: SparkSession, files: DataFrame | None, work: StreamWork, *,
         Untranslatable: They cannot, and there are no texts: typed columns are dear to send.
     """
     try:
+        if isinstance(work.stream.source, KafkaSource):
+            check_topics(work, samples=samples, drops=drops)
+            return files is not None
         if not is_of_lines(work.stream):
             check_files(work, samples=samples, drops=drops)
         if files is None:

@@ -24,6 +24,7 @@ from streamshed.spark.common.internal_names import (
     COHORT,
     FILE_PATH,
     FOLDERS,
+    IS_CARRIER,
     NOW,
     PASSES,
     READ_ROWS,
@@ -32,6 +33,7 @@ from streamshed.spark.common.internal_names import (
     TAKEN_ROWS,
     TAKEN_TIME,
 )
+from streamshed.spark.common.set_apart import CARRIER_CLASS, NO_TIME_YET
 from streamshed.spark.relations.relation_reader import RelationReader
 
 SUMS_STRUCT = pa.struct([one for one in SUMS_SCHEMA if one.name not in {"instant", "sampling_codes"}])
@@ -93,12 +95,24 @@ class Taking:
 
     def read_rows(self, count: int) -> pa.RecordBatch:
         """Return a row that tells how many rows were read, taken or not, and stands for none of them."""
-        nobody = pa.StructArray.from_arrays(
-            [pa.array([0] if field.name in {"mask", "rows"} else [None], field.type) for field in SUMS_STRUCT],
-            fields=list(SUMS_STRUCT),
-        )
-        columns = {SUMS: nobody, READ_ROWS: pa.array([count], pa.int64())}
-        arrays = [columns.get(field.name, pa.nulls(1, field.type)) for field in self.schema]
+        return self._row({"mask": 0, "rows": 0}, {READ_ROWS: count})
+
+    def carrier_row(self, stream: str, instant: int, until: int | None) -> pa.RecordBatch:
+        """Return the row of a carrier, see `with_carrier`.
+
+        Args:
+            stream: Whose.
+            instant: Its event time, microseconds.
+            until: Up to when it brings empty answers, likewise; None: no time is known.
+        """
+        until = NO_TIME_YET if until is None else until
+        sums = {"class_id": CARRIER_CLASS, "mask": 1, "key_long": until, "key_text": stream}
+        return self._row(sums, {TAKEN_TIME: instant, READ_ROWS: 0, IS_CARRIER: True})
+
+    def _row(self, sums: Mapping[str, object], columns: Mapping[str, object]) -> pa.RecordBatch:
+        """A row that stands for no others."""
+        every = {**columns, SUMS: {field.name: sums.get(field.name) for field in SUMS_STRUCT}}
+        arrays = [pa.array([every.get(field.name)], field.type) for field in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 

@@ -44,6 +44,7 @@ from streamshed.spark.common.internal_names import (
     SAMPLING_RATE,
     SIZE_COLUMN,
     SIZE_THRESHOLD,
+    TOPIC_SPANS,
 )
 from streamshed.spark.common.one_partition import one_partition
 from streamshed.spark.common.running_task import micro_batch_id
@@ -63,6 +64,8 @@ PLAN_SCHEMA = (
     f" {BLOCK_CUT} struct<share:double,limits:array<double>,turn:int,is_even:boolean>"
 )
 """What a stream is told in a micro-batch."""
+_OF_DOMAIN = f"{OPENED} bigint, {CARRIER_OPENED} bigint, {NOW} bigint, {TOPIC_SPANS} array<string>"
+"""What it is told besides, by `StreamFacts.values`."""
 _PLAN_NAMES = [one.split()[0] for one in PLAN_SCHEMA.split(", ")]
 
 
@@ -93,6 +96,7 @@ class StreamFacts:
             OPENED: self.grid.slice_of(opened)[0] if self.has_one_grid else opened,
             CARRIER_OPENED: self.grid.slice_of(carried)[0],
             NOW: microseconds_of(row.decided_at_seconds) if row.decided_at_seconds else None,
+            TOPIC_SPANS: [span.place for span in row.topics.get(self.name, ())],
         }
 
 
@@ -155,9 +159,7 @@ def plan_table(
         values = {f"{prefix}{name}": value for prefix, one in parts.items() for name, value in one.values(row).items()}
         yield pa.RecordBatch.from_pylist([values], schema)
 
-    kinds = cast(
-        T.StructType, T.DataType.fromDDL(f"{PLAN_SCHEMA}, {OPENED} bigint, {CARRIER_OPENED} bigint, {NOW} bigint")
-    )
+    kinds = cast(T.StructType, T.DataType.fromDDL(f"{PLAN_SCHEMA}, {_OF_DOMAIN}"))
     columns = [f"{prefix}{one.name} {one.dataType.simpleString()}" for prefix in parts for one in kinds]
     row = one_partition(spark, plan_rows, ", ".join(columns))
     return PlanTable(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Container, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from types import MappingProxyType
 
 from streamshed.answering.estimate.value_ranges import UsualRange
@@ -49,6 +50,7 @@ from streamshed.spark.source.upcoming_rows import (
     refuse_lost,
     refuse_vanished,
     rows_by_name,
+    spans_by_name,
     upcoming_rows,
     waiting_rows,
 )
@@ -160,11 +162,10 @@ class MicroBatchPlanner:
         self._carrier.begin(self._steady_clock())
         self._lost.again(self._checkpoint, micro_batch_id, self.places)
         row = PlanRow.from_json(written_text)
-        upcoming = self._read_in(micro_batch_id, row)
+        self._upcoming[micro_batch_id] = upcoming = self._read_in(micro_batch_id, row)
         refuse_changed(upcoming, row.files)
-        self._upcoming[micro_batch_id] = upcoming
         times = self._shed_times(None, row.open, self._clock())
-        completed = told_of_all(row, self._facts, self._delays, times)
+        completed = replace(told_of_all(row, self._facts, self._delays, times), topics=spans_by_name(upcoming))
         if completed == row:
             return written_text
         text = completed.to_json()
@@ -190,7 +191,7 @@ class MicroBatchPlanner:
 
     @property
     def latest_event(self) -> Mapping[str, int]:
-        """Per stream, its latest event time up to the micro-batch that was recorded last."""
+        """Per stream, its latest event time up to what was recorded last."""
         return dict(self._carrier.latest_event)
 
     @property
@@ -280,6 +281,7 @@ class MicroBatchPlanner:
             drained_at=self._carrier.drained_at,
             whole_since=self._facts.whole_since(ahead.opened),
             files={name: coming.files for name, coming in ahead.upcoming.items()},
+            topics=spans_by_name(ahead.upcoming),
         )
 
     def _shed(self, codes: Mapping[str, Mapping[str, int]], cuts: Container[str], ahead: Ahead) -> list[ShedInterval]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.shed_interval import ShedInterval, share_name
+from streamshed.columnar.topic_spans import TopicSpan
 from streamshed.joins.choose.directive import JoinDirective
 from streamshed.planning.place.block_cut import BlockCut
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
@@ -186,6 +187,7 @@ class PlanRow:
         whole_since: By `Query.definition_id` of queries that came lately, from when on windows that start are whole,
             microseconds; others of theirs may be open.
         files: By stream, what those of a folder of this machine held; nothing of other streams.
+        topics: By stream over topics, from where to where it is read in each partition.
     """
 
     micro_batch_id: int
@@ -203,6 +205,7 @@ class PlanRow:
     drained_at: int | None = None
     whole_since: Mapping[int, int] = field(default_factory=dict)
     files: Mapping[str, PlannedFiles] = field(default_factory=dict)
+    topics: Mapping[str, tuple[TopicSpan, ...]] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Write the row as a JSON object."""
@@ -223,6 +226,7 @@ class PlanRow:
                 "drained_at": self.drained_at,
                 "whole_since": dict(self.whole_since),
                 "files": {name: asdict(files) for name, files in self.files.items()},
+                "topics": {name: [span.place for span in spans] for name, spans in self.topics.items()},
             }
         )
 
@@ -246,6 +250,7 @@ class PlanRow:
             drained_at=document.get("drained_at"),
             whole_since={int(definition): since for definition, since in document.get("whole_since", {}).items()},
             files={name: PlannedFiles(**files) for name, files in document.get("files", {}).items()},
+            topics={name: tuple(map(TopicSpan.at, places)) for name, places in document.get("topics", {}).items()},
         )
 
 

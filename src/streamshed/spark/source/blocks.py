@@ -65,7 +65,11 @@ def with_unread(report: MicroBatchReport, plan: PlanRow | None) -> MicroBatchRep
     """Count rows of text, too, that were not read: about as many to a byte as of those that were."""
     if plan is None:
         return report
-    cuts = {name: plan.streams[name].blocks for name, files in plan.files.items() if not files.rows}
+    cuts = {
+        name: plan.streams[name].blocks
+        for name, files in plan.files.items()
+        if not files.rows and name not in plan.topics
+    }
     read = {name: cut.share for name, cut in cuts.items() if cut is not None and name in report.counted_by_tasks}
     offered = {name: round(report.offered_rows[name] / share) for name, share in read.items()}
     return replace(report, offered_rows={**report.offered_rows, **offered}) if offered else report

@@ -33,6 +33,7 @@ from streamshed.network.words.columns import format_schema
 from streamshed.spark.common.connector import AVRO, KAFKA
 from streamshed.spark.common.internal_names import BYTES, CORRUPT, FILE_PATH, FILE_ROW, RAW_TEXT
 from streamshed.spark.relations.table_rows import table_rows
+from streamshed.spark.source.carrier import carrier_frame
 from streamshed.spark.source.file_identity import NUMBERED, found_in_files, numbered
 from streamshed.spark.source.iceberg_rows import iceberg_rows
 
@@ -86,6 +87,8 @@ def files_read_by_tasks(
 ) -> dict[str, DataFrame]:
     """Return, by stream whose rows are in files, these files: tasks may read them in the place of Spark.
 
+    By stream over topics that is a carrier, whose row stands for what a micro-batch is to read of them.
+
     Sides of joins read the rows of a stream once more, and all who read it read it alike: there Spark reads the files.
 
     Args:
@@ -93,10 +96,10 @@ def files_read_by_tasks(
         domain: The time domain.
         names: The streams whose folders are read.
     """
-    return {
-        stream.name: _files(reader, stream)
-        for stream in domain.sources
-        if stream.name in names and stream.name not in domain.sides and are_in_files_here(stream)
+    read = [stream for stream in domain.sources if stream.name in names and stream.name not in domain.sides]
+    of_topics = [stream.name for stream in read if isinstance(stream.source, KafkaSource)]
+    return {stream.name: _files(reader, stream) for stream in read if are_in_files_here(stream)} | {
+        name: carrier_frame(SparkSession.active()) for name in of_topics if isinstance(reader, DataStreamReader)
     }
 
 

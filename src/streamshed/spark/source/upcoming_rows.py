@@ -13,12 +13,14 @@ from pyarrow import parquet
 
 from streamshed.columnar.file_rows import block_rows
 from streamshed.columnar.text_rows import block_sizes
+from streamshed.columnar.topic_spans import TopicSpan, spans_between
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.network.terms.windowing_attribute import StoredColumn
 from streamshed.network.words.local_path import local_path
-from streamshed.spark.checkpoint.checkpoint_reader import files_of, rows_by_offsets
+from streamshed.spark.checkpoint.checkpoint_reader import files_of, offset_ranges
+from streamshed.spark.checkpoint.partition_offsets import PartitionOffsets
 from streamshed.spark.checkpoint.source_places import SourcePlaces
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.common.far_ahead import furthest_event
@@ -52,6 +54,7 @@ class StreamRows:
         is_counted: Whether the files themselves tell how many rows there are.
         blocks: How many rows the blocks of its files have, by path; of text, how many bytes.
         row_groups: How many row groups its files of Parquet have.
+        spans: From where to where it is read in each partition of topics.
     """
 
     rows: int
@@ -64,6 +67,7 @@ class StreamRows:
     is_counted: bool = False
     blocks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     row_groups: int = 0
+    spans: tuple[TopicSpan, ...] = ()
 
     @property
     def pieces(self) -> int | None:
@@ -135,7 +139,7 @@ def upcoming_rows(
         paced: Of streams over folders that streamshed limits, how many bytes a micro-batch takes at most.
     """
     files = files_of(checkpoint, micro_batch_id, places)
-    counts = rows_by_offsets(checkpoint, micro_batch_id, places)
+    ranges = offset_ranges(checkpoint, micro_batch_id, places)
     coming = {}
     for stream in streams:
         sources, source = places.sources_of(stream.name), stream.source
@@ -143,9 +147,16 @@ def upcoming_rows(
             if "://" not in source.path:
                 paths = [local_path(path) or path for number in sources for path in files.get(number, ())]
                 coming[stream.name] = _in_folder(stream, source, paths, sizes, now_seconds, paced.get(stream.name))
-        elif sources and counts.keys() >= set(sources):
-            coming[stream.name] = StreamRows(sum(counts[number] for number in sources))
+        elif sources and ranges.keys() >= set(sources):
+            coming[stream.name] = _between([ranges[number] for number in sources])
     return coming
+
+
+def _between(ranges: Sequence[tuple[PartitionOffsets, PartitionOffsets]]) -> StreamRows:
+    """What comes of sources that count their offsets by partition."""
+    spans = tuple(span for before, after in ranges for span in spans_between(before, after))
+    blocks = {span.place: span.block_sizes for span in spans}
+    return StreamRows(sum(span.until - span.since for span in spans), blocks=blocks, spans=spans)
 
 
 def _in_folder(
@@ -296,3 +307,8 @@ def waiting_rows(upcoming: Mapping[str, StreamRows], rows_left: Mapping[str, int
 def rows_by_name(upcoming: Mapping[str, StreamRows]) -> dict[str, int]:
     """Keep only the numbers of rows."""
     return {name: found.rows for name, found in upcoming.items()}
+
+
+def spans_by_name(upcoming: Mapping[str, StreamRows]) -> dict[str, tuple[TopicSpan, ...]]:
+    """Keep only what is read of topics, by stream over any."""
+    return {name: rows.spans for name, rows in upcoming.items() if rows.spans}

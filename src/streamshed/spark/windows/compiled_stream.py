@@ -50,6 +50,7 @@ class CompiledStream:
         row_by_row: Why its rows go through Spark one by one; None: they are taken by columns.
         reads_files: Whether tasks read its rows themselves, and Spark has nothing to do for each.
         skips_blocks: Whether blocks of its files may be left unread, where state tells cohorts apart.
+        reads_topics: Whether tasks read its records of topics, and bring its carrier with them.
     """
 
     work: StreamWork
@@ -62,6 +63,7 @@ class CompiledStream:
     row_by_row: str | None = None
     reads_files: bool = False
     skips_blocks: bool = False
+    reads_topics: bool = False
 
     def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
@@ -111,12 +113,12 @@ def compile_stream(
     line = _line(sampled_rows(source.rows, stream, stream_admission), work, stream_admission.plan, costs)
     slots = (*work.slots, *work.count_slots)
     types = slot_types(line, work.program, slots)
-    row_by_row, reads_files, skips_blocks = None, False, False
+    row_by_row, reads_files, skips_blocks, reads_topics = None, False, False, False
     try:
         way = column_way(source.rows, work, types, stream_admission, source.files, source.tasks)
         by_columns = sampled_rows(way.source(source.rows), stream, stream_admission, way.rows)
         line = _line(by_columns, work, stream_admission.plan, costs)
-        reads_files, skips_blocks = way.reads_files, way.skips_blocks
+        reads_files, skips_blocks, reads_topics = way.reads_files, way.skips_blocks, way.reads_topics
     except Untranslatable as reason:
         row_by_row = str(reason)
     outputs = (
@@ -136,6 +138,7 @@ def compile_stream(
         row_by_row=row_by_row,
         reads_files=reads_files,
         skips_blocks=skips_blocks,
+        reads_topics=reads_topics,
     )
 
 

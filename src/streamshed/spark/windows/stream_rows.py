@@ -29,7 +29,7 @@ from streamshed.spark.common.internal_names import (
     TIME,
     UNREADABLE,
 )
-from streamshed.spark.common.set_apart import UNREADABLE_CLASS, unreadable_text
+from streamshed.spark.common.set_apart import CARRIER_CLASS, UNREADABLE_CLASS, unreadable_text
 from streamshed.spark.common.unfused import MOST_FUSED, unfused
 from streamshed.spark.common.value_kind import CarriedValue, carried, presence, value_kind
 from streamshed.spark.operators.straight_line import StraightLine
@@ -212,7 +212,7 @@ def _or_sums(entry: dict[str, Column]) -> dict[str, Column]:
     """Let the first entry also say what results were summed up to, of whichever class they are."""
     sums, named = F.col(SUMS), ("class_id", "mask", "key_long", "key_text")
     columns = {name: F.when(sums.isNotNull(), sums.getField(name)).otherwise(entry[name]) for name in named}
-    return entry | columns | {SUMS: sums}
+    return entry | columns | {SUMS: F.when(F.coalesce(sums["class_id"] != CARRIER_CLASS, F.lit(True)), sums)}
 
 
 def _wanted_struct(entry: dict[str, Column], schema: Sequence[tuple[str, str]]) -> Column:

@@ -34,8 +34,9 @@ def watermarked_rows(
         stream_rows = compiled_stream.rows(layout)
         if not of_side and (len(sources) > 1 or TAKEN_ROWS in stream_rows.columns):
             stream_rows = observed(stream_rows, index)
-        all_rows = with_carrier(stream_rows, carrier_frame(spark), compiled_stream.plan, stream.name)
-        rows[stream.name] = all_rows.withWatermark("event_time", f"{stream.watermark_microseconds} microseconds")
+        if not compiled_stream.reads_topics:
+            stream_rows = with_carrier(stream_rows, carrier_frame(spark), compiled_stream.plan, stream.name)
+        rows[stream.name] = stream_rows.withWatermark("event_time", f"{stream.watermark_microseconds} microseconds")
     for compiled_stream in compiled:
         if compiled_stream.work.stream.joined is not None:
             # What it joins has the watermark already, and Spark knows one per query.

@@ -83,7 +83,7 @@ class ColumnWay:
         files: The files that the rows are in, where tasks read those, see `span_rows`; of topics the carrier. None:
             Spark sends the rows.
         tasks: How many tasks do.
-        kept: The rows as Spark would read them.
+        by_spark: The rows as Spark would read them.
     """
 
     stream: Stream
@@ -93,7 +93,7 @@ class ColumnWay:
     admission: Admission
     files: DataFrame | None = None
     tasks: int = 1
-    kept: DataFrame | None = None
+    by_spark: DataFrame | None = None
 
     @property
     def skips_blocks(self) -> bool:
@@ -169,8 +169,8 @@ class ColumnWay:
             taken = in_arrow(given, taking.rows, schema)
         else:
             taken = in_arrow(self._spans(self.files), self._span_rows(taking, given.schema).rows, schema)
-        if self.reads_topics and self.kept is not None:
-            taken = with_offsets_kept(taken, self.kept)
+        if self.reads_topics and self.by_spark is not None:
+            taken = with_offsets_kept(taken, self.by_spark)
         missing = [field for field in admitted.schema.fields if field.name not in schema.names]
         of_source = {column.name.lower() for column in self.stream.schema}
         nothing = {field.name: F.lit(None).cast(field.dataType) for field in missing if field.name.lower() in of_source}

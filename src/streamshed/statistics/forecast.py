@@ -48,7 +48,7 @@ class Statistics:
         Rows that are not read cost next to nothing:
 
         >>> round(replace(statistics, read_shares={"packets": 0.2}).seconds({"packets": 0.1}), 3)
-        1.304
+        1.25
     """
 
     offered_rows: Mapping[str, int]

@@ -41,7 +41,7 @@ def reading_cost(read_share: float) -> float:
     """Return what reading takes, of all that it takes to read every row, where a share of the rows is read.
 
     >>> reading_cost(1.0), reading_cost(0.5)
-    (1.0, 0.6)
+    (1.0, 0.515)
     """
     return read_share + (1.0 - read_share) * UNREAD_COST
 

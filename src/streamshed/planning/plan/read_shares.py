@@ -48,8 +48,8 @@ def read_shares(
         >>> for blocks in (10_000, 100):
         ...     print({name: round(share, 3) for name, share in
         ...            read_shares({"packets": blocks}, (), statistics, budget).items()})
-        {'packets': 0.098}
-        {'packets': 0.271}
+        {'packets': 0.121}
+        {'packets': 0.399}
         >>> read_shares({"packets": 100}, ("packets",), statistics, budget)
         {}
     """

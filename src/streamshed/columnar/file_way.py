@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from streamshed.columnar.csv_rows import CsvFiles
@@ -11,6 +12,7 @@ from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.identity import IdentityKind
 from streamshed.network.source.sources import FileFormat, FolderSource
+from streamshed.network.words.columns import Column
 from streamshed.sharing.stream_work import StreamWork
 
 OF_LISTING = frozenset(
@@ -30,7 +32,7 @@ OF_LISTING = frozenset(
     }
 )
 """Options that say which files are read: Spark finds them. All others may change what is read of a file."""
-HASHED = frozenset({"tinyint", "smallint", "int", "bigint", "string", "binary"})
+_HASHED = frozenset({"tinyint", "smallint", "int", "bigint", "string", "binary"})
 """Types of what identifies a row whose hash is the same here as in Spark."""
 
 
@@ -56,9 +58,24 @@ def check_files(work: StreamWork, *, samples: bool, drops: bool) -> None:
         raise Untranslatable(f'the option "{others[0]}" of their files is for Spark')
     if stream.identity.kind is IdentityKind.NONE:
         raise Untranslatable("nothing identifies a row")
-    types = {column.name.lower(): column.type for column in stream.schema}
+    check_shedding(stream, stream.schema, samples=samples, drops=drops)
+
+
+def check_shedding(stream: Stream, columns: Iterable[Column], *, samples: bool, drops: bool) -> None:
+    """See that a task may decide of a stream's rows, before they are parsed, which are shed.
+
+    Args:
+        stream: The stream.
+        columns: What its source delivers.
+        samples: Whether rows may be sampled.
+        drops: Whether rows may be left out by their times.
+
+    Raises:
+        Untranslatable: It may not; why.
+    """
+    types = {column.name.lower(): column.type for column in columns}
     for name in stream.identity.columns if samples else ():
-        if types.get(name.lower()) not in HASHED:
+        if types.get(name.lower()) not in _HASHED:
             raise Untranslatable(f'the column "{name}", which identifies a row, is hashed by Spark')
     if drops and not (stream.is_numbered or stream.attribute.column):
         raise Untranslatable("windows may be dropped by a time that is computed")

@@ -46,7 +46,7 @@ class TopicSpan:
             >>> TopicSpan.at("packets/3/1200/1900")
             TopicSpan(topic='packets', partition=3, since=1200, until=1900)
         """
-        topic, partition, since, until = place.split("/")
+        topic, partition, since, until = place.rsplit("/", 3)
         return cls(topic, int(partition), int(since), int(until))
 
     @property

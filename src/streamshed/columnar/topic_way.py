@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from importlib.util import find_spec
 
-from streamshed.columnar.file_way import HASHED
+from streamshed.columnar.file_way import check_shedding
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.sharing.stream_work import StreamWork
@@ -80,12 +80,7 @@ def check_topics(work: StreamWork, *, samples: bool, drops: bool) -> None:
     if source.headers:
         raise Untranslatable("the headers of records are read by Spark")
     client_settings(source)
-    types = {column.name.lower(): column.type for column in source.columns}
-    for name in stream.identity.columns if samples else ():
-        if types.get(name.lower()) not in HASHED:
-            raise Untranslatable(f'the column "{name}", which identifies a row, is hashed by Spark')
-    if drops and not (stream.is_numbered or stream.attribute.column):
-        raise Untranslatable("windows may be dropped by a time that is computed")
+    check_shedding(stream, source.columns, samples=samples, drops=drops)
     if find_spec("confluent_kafka") is None:
         raise Untranslatable("the extra streamshed[kafka] is not installed")
 

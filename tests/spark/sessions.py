@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from streamshed.spark.cluster.session import LOCAL_SETTINGS, START_SETTINGS
+from streamshed.spark.loop.interpreting import INTERPRETED
 
 _ROOT = Path(__file__).parents[2]
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=512m -XX:MetaspaceSize=700m"
@@ -59,12 +60,6 @@ def session_for_tests(master: str = "local[2]", options: Mapping[str, str] | Non
     session.sparkContext.setLogLevel("ERROR")
     return session
 
-
-INTERPRETED: Mapping[str, str] = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""Settings without generated code: of few rows it costs more than it saves."""
 
 NOT_FUSED: Mapping[str, str] = {"spark.sql.codegen.wholeStage": "false"}
 """Settings with code of expressions, but not of whole stages: for some ten thousand rows."""

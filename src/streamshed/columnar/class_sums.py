@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from streamshed.columnar.block_sums import BLOCK_SUMS, block_sums
 from streamshed.columnar.column_work import ColumnClass
 from streamshed.columnar.expressions.compiled import ColumnExpression
 from streamshed.columnar.group_keys import key_codes, written_keys
@@ -28,12 +29,13 @@ CLASS_SUMS = pa.schema(
         ("mask", pa.int64()),
         ("key_long", pa.int64()),
         ("key_text", pa.string()),
-        ("cohort", pa.int64()),
         ("rows", pa.int64()),
         *NO_SUMS.items(),
+        ("block_sums", BLOCK_SUMS),
     ]
 )
-"""One row per slice, class, mask, key and cohort: `instant` lies in the slice, microseconds."""
+"""One row per slice, class, mask and key: `instant` lies in the slice, microseconds; `block_sums` is null where all
+blocks are read."""
 
 
 Masks = NDArray[Any]
@@ -98,7 +100,7 @@ def class_sums(
         slices: Theirs.
         word: Per row, the bits that its samplers let pass; None: all.
         is_sampled: Whether anything is shed.
-        cohorts: Per row, a number of its cohort, at least 0; None: cohorts are not told apart.
+        cohorts: Per row, that of its block; None: all blocks are read.
 
     Raises:
         Unsure: Spark has to tell the key or the value of a row.
@@ -109,7 +111,7 @@ def class_sums(
         return CLASS_SUMS.empty_table()
     numbers, starts = slices.numbered(column_class.edges)
     keys = [_key(column_class, expression, line, masks) for expression in expressions.keys]
-    parts = [numbers, masks.astype(np.int64), *map(key_codes, keys), *([] if cohorts is None else [cohorts])]
+    parts = [numbers, masks.astype(np.int64), *map(key_codes, keys)]
     groups, places = grouped(parts if wanted is None else [part[wanted] for part in parts])
     if wanted is not None:
         places = wanted[places]
@@ -119,9 +121,8 @@ def class_sums(
         "class_id": pa.array(np.full(len(places), column_class.class_id, np.int64)),
         "mask": pa.array(masks[places].astype(np.int64)),
         **written_keys([plain(key.take(pa.array(places))) for key in keys], len(places)),
-        "cohort": pa.nulls(len(places), pa.int64()) if cohorts is None else pa.array(cohorts[places]),
         "rows": pa.array(counted.row_counts),
-        **_values(column_class, expressions.value, line, masks, counted, is_sampled=is_sampled),
+        **_values(column_class, expressions.value, line, masks, counted, is_sampled=is_sampled, cohorts=cohorts),
     }
     return pa.Table.from_arrays([columns[name] for name in CLASS_SUMS.names], schema=CLASS_SUMS)
 
@@ -170,10 +171,15 @@ def _values(
     counted: Counted,
     *,
     is_sampled: bool,
+    cohorts: Ints | None,
 ) -> dict[str, pa.Array]:
+    no_blocks = {"block_sums": pa.nulls(counted.size, BLOCK_SUMS)}
     if expression is None:
-        return no_sums(counted.size)
+        of_blocks = no_blocks if cohorts is None else {"block_sums": block_sums(cohorts, counted)}
+        return no_sums(counted.size) | of_blocks
     needs_value = _reaching(masks, column_class.value_mask)
     values = RowValues.of(line.value(expression, needs_value), column_class.form)
+    valued = counted.where(needs_value)
     extremes = column_class.has_extremes or (is_sampled and column_class.has_means)
-    return sums_of_values(values, counted.where(needs_value), extremes=extremes, powers=is_sampled)
+    of_blocks = no_blocks if cohorts is None else {"block_sums": block_sums(cohorts, counted, (values, valued))}
+    return sums_of_values(values, valued, extremes=extremes, powers=is_sampled) | of_blocks

@@ -91,7 +91,7 @@ class ColumnKernel:
             lookups: The relations, by the lookup (`Match.matched`).
             passes: Per row, what its samplers let pass, see `Gates.passes`; null: everything.
             is_sampled: Whether anything is shed.
-            cohorts: Per row, a number of its cohort, at least 0; None: cohorts are not told apart.
+            cohorts: Per row, that of its block; None: all blocks are read.
 
         Raises:
             Unsure: Spark has to tell what becomes of some row.

@@ -92,7 +92,7 @@ class DomainDraft:
         """The families of state that a new checkpoint has beyond those that are needed: it sheds better with them."""
         protected = protected_streams(self.of_domain)
         skips = any(one.skips_blocks and one.work.stream.name not in protected for one in self.compiled.streams)
-        return ("cohorts",) if skips else ()
+        return ("block_sums",) if skips else ()
 
     @property
     def types(self) -> Types:

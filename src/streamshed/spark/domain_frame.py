@@ -18,6 +18,7 @@ from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_n
 from streamshed.spark.compile.join_frame import StreamingJoin, with_joined
 from streamshed.spark.compile.plan_table import plan_table
 from streamshed.spark.compile.side_answers import side_admissions, side_works
+from streamshed.spark.count_windows.count_partials import streaming_count_partials
 from streamshed.spark.domain_draft import DomainDraft
 from streamshed.spark.joins.join_reports import JoinReports, new_join_reports
 from streamshed.spark.loop.domain_needs import streams_left_out
@@ -25,7 +26,6 @@ from streamshed.spark.loop.domain_settings import DomainSettings
 from streamshed.spark.plan.known_drops import KnownDrops
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.sinks.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
-from streamshed.spark.windows.count_partials import streaming_count_partials
 from streamshed.spark.windows.manifest import Manifest
 from streamshed.spark.windows.watermarked_rows import watermarked_rows
 
@@ -102,7 +102,7 @@ class DomainFrame:
             skips_blocks=frozenset(
                 stream.work.stream.name
                 for stream in compiled.streams
-                if manifest.layout.cohorts and stream.skips_blocks
+                if manifest.layout.block_sums and stream.skips_blocks
             ),
         )
 
@@ -137,7 +137,7 @@ def _compiled(
         replace(rows, files=draft.files, tasks=manifest.partitions),
         spark,
         admissions=[
-            Admission(plan, drops_rows=name in left_out, cohorts=manifest.layout.cohorts, samples=name in sampled)
+            Admission(plan, drops_rows=name in left_out, block_sums=manifest.layout.block_sums, samples=name in sampled)
             for name, plan in table.streams.items()
         ],
         depth=manifest.max_depth,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from streamshed.columnar.spark_hash import block_draws
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.network.terms.join_shedding import COHORTS
 from streamshed.planning.place.block_cut import UNREAD, BlockCut
-from tests.unit.answering.partials import kept, partials
+from tests.unit.answering.partials import kept, partials, together
 
 _SHAPES = [(AggregateKind.COUNT, True), (AggregateKind.SUM, False), (AggregateKind.AVG, False)]
 _OUTPUTS = [Output("q", "s", kind.name, Shape(kind, rows, None, ()), 7, 0) for kind, rows in _SHAPES]
@@ -63,23 +64,23 @@ class Population:
             if cohort != UNREAD:
                 by_cohort[cohort].append(values[chance.random(len(values)) * cut.share < rate])
         taken = [np.concatenate([np.zeros(0), *of_cohort]) for of_cohort in by_cohort]
-        entries = [
-            {
-                "cohort": cohort,
-                "weight": 1 / rate,
-                "rows": len(values),
-                "present": len(values),
-                "total": float(values.sum()),
-                "squares": float((values**2).sum()),
-            }
-            for cohort, values in enumerate(taken)
-            if len(values)
-        ]
-        return kept(rate, np.concatenate(taken)) | {"cohorts": entries}
+        brought = [[len(values), len(values), values.sum(), (values**2).sum()] for values in taken]
+        return kept(rate, np.concatenate(taken)) | {"block_sums": block_sums(rate, np.array(brought, np.float64))}
+
+
+def block_sums(rate: float, brought: Doubles) -> list[float]:
+    """What stands for a micro-batch in a window: its rate, and what each cohort brings of `BLOCK_FIELDS`."""
+    excess = (1 - rate) / rate**2
+    rows, present, _, squares = brought.sum(axis=0)
+    return [*(brought * math.sqrt(excess)).ravel(), rows * excess, present * excess, squares * excess]
 
 
 def _answers(population: Population, share: float, rate: float, draws: int) -> list[list[dict[str, Any]]]:
-    samples = partials(*(population.sample(share, rate, draw) for draw in range(draws)))
+    return _answered([population.sample(share, rate, draw) for draw in range(draws)], rate)
+
+
+def _answered(windows: list[dict[str, Any]], rate: float) -> list[list[dict[str, Any]]]:
+    samples = partials(*windows)
     shed = [ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": rate}, in_blocks=True)]
     return [pa.Table.from_batches(Answering([one], 0.95).answers(samples, shed)).to_pylist() for one in _OUTPUTS]
 
@@ -109,9 +110,38 @@ def test_bounds_hold_as_often_as_they_should(name: str) -> None:
         assert np.mean(holds) > 0.917
 
 
+def test_bounds_hold_in_windows_of_several_micro_batches() -> None:
+    """Each has a rate of its own, and cohorts that have nothing to do with those of the others."""
+    shares = [(0.5, 0.4), (0.3, 0.1), (0.3, 0.3), (0.25, 0.2)]
+    parts = [Population(ALIKE, passing=0.3, spread=0.5 + 0.1 * place, level=1.0) for place in range(len(shares))]
+    windows = []
+    for draw in range(300):
+        of_parts = enumerate(zip(parts, shares, strict=True))
+        samples = [part.sample(*share, 1000 * place + draw) for place, (part, share) in of_parts]
+        lists = np.sum([np.array(sample.pop("block_sums"), np.float32) for sample in samples], axis=0)
+        windows.append(together(*samples) | {"block_sums": lists.tolist()})
+    counts, totals = (sum(part.truth[index] for part in parts) for index in (0, 1))
+    for truth, told in zip((counts, totals, totals / counts), _answered(windows, 0.1), strict=True):
+        holds = [one["lower"] <= truth <= one["upper"] for one in told if one["lower"] is not None]
+        assert len(holds) > 290
+        # Of three hundred draws, three standard deviations are 0.038.
+        assert 0.912 < np.mean(holds) < 0.99
+
+
+def test_sums_too_large_for_their_cohorts_have_no_bounds() -> None:
+    population, share, rate = POPULATIONS["blocks differ"]
+    window = population.sample(share, rate, 1)
+    lists = np.array(window["block_sums"], np.float32)
+    lists[2::4] = np.inf
+    counts, sums, averages = _answered([window | {"block_sums": lists.tolist()}], rate)
+    assert counts[0]["upper"] is not None
+    for [told] in (sums, averages):
+        assert (told["lower"], told["upper"], told["low"]) == (None, None, True)
+
+
 def test_bounds_as_of_rows_fail_where_the_rows_of_a_block_are_alike() -> None:
     population, share, rate = POPULATIONS["rows of each are alike"]
-    blind = [{**population.sample(share, rate, draw), "cohorts": []} for draw in range(200)]
+    blind = [{**population.sample(share, rate, draw), "block_sums": None} for draw in range(200)]
     shed = [ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": rate})]
     for output, truth in zip(_OUTPUTS, population.truth, strict=True):
         told = pa.Table.from_batches(Answering([output], 0.95).answers(partials(*blind), shed)).to_pylist()
@@ -142,6 +172,6 @@ def test_few_blocks_are_told_to_be_few() -> None:
 def test_a_window_that_was_not_seen_has_no_upper_bound() -> None:
     nothing = {"rows": 0, "present": 0, "rows_weighted": 0.0, "present_weighted": 0.0, "greatest_weight": None}
     interval = ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": 0.1}, in_blocks=True)
-    [batch] = Answering([_OUTPUTS[0]], 0.95).answers(partials(nothing | {"cohorts": []}), [interval])
+    [batch] = Answering([_OUTPUTS[0]], 0.95).answers(partials(nothing), [interval])
     [told] = batch.to_pylist()
     assert (told["value"], told["lower"], told["upper"], told["low"]) == (0.0, 0.0, None, True)

@@ -19,7 +19,7 @@ from streamshed.answering.count_windows.count_numbering import ROW
 from streamshed.answering.count_windows.count_windows import CountedGroup, CountWindows
 from streamshed.answering.table.answer_schema import ANSWER, LATE
 from streamshed.answering.table.value_kind import Carriage
-from streamshed.spark.windows.count_operator import CountOperator
+from streamshed.spark.count_windows.count_operator import CountOperator
 from tests.oracles.replanned import database
 from tests.thoroughness import examples
 
@@ -110,7 +110,7 @@ class _Run:
         operator.init(self.state)  # type: ignore[arg-type]
         timers = SimpleNamespace(getCurrentWatermarkInMs=lambda: self.watermark // MILLISECOND)
         halves = [_frame(rows[::2]), _frame(rows[1::2])]
-        with patch("streamshed.spark.windows.count_operator.micro_batch_id", return_value=0):
+        with patch("streamshed.spark.count_windows.count_operator.micro_batch_id", return_value=0):
             told = [table for frame in operator.handleInputRows(None, iter(halves), timers) for table in [frame]]
         for table in told:
             for row in table.to_dict("records"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
 from streamshed.network.model.rows import Rows
 from streamshed.network.source.sources import folder
+from streamshed.network.terms.block_sums import BLOCK_FIELDS
+from streamshed.network.terms.join_shedding import COHORTS
 from streamshed.network.terms.parsing import parse_json
 from streamshed.sharing.instructions import Match
 from streamshed.sharing.probes import is_probe
@@ -156,13 +159,21 @@ def test_each_query_has_the_sums_of_its_rows(rows: list[Row], is_encoded: bool) 
 
 
 @given(ROWS, st.booleans(), st.integers(0, 99))
-def test_the_sums_of_a_cohort_are_those_of_its_rows_alone(rows: list[Row], is_encoded: bool, seed: int) -> None:
-    cohorts = np.random.default_rng(seed).integers(0, 4, len(rows)).tolist()
-    together = _sums(rows, is_encoded=is_encoded, cohorts=cohorts).to_pylist()
-    for cohort in range(4):
+def test_what_a_cohort_brings_is_what_its_rows_alone_sum_up_to(rows: list[Row], is_encoded: bool, seed: int) -> None:
+    cohorts = np.random.default_rng(seed).integers(0, COHORTS, len(rows)).tolist()
+    together = _by_place(_sums(rows, is_encoded=is_encoded, cohorts=cohorts).to_pylist())
+    apart = _by_place(_sums(rows, is_encoded=is_encoded).to_pylist())
+    assert all(row.pop("block_sums") is None for row in apart.values())
+    lists = {place: row.pop("block_sums") for place, row in together.items()}
+    assert together == apart
+    for cohort in range(COHORTS):
         alone = [row for row, of_row in zip(rows, cohorts, strict=True) if of_row == cohort]
-        expected = _sums(alone, is_encoded=is_encoded).to_pylist() if alone else []
-        assert _by_place(row for row in together if row["cohort"] == cohort) == _by_place(expected)
+        expected = _by_place(_sums(alone, is_encoded=is_encoded).to_pylist() if alone else [])
+        for place, brought in lists.items():
+            nothing = dict.fromkeys(BLOCK_FIELDS, 0)
+            sums = [expected.get(place, nothing)[name] or 0 for name in BLOCK_FIELDS]
+            first = cohort * len(BLOCK_FIELDS)
+            assert brought[first : first + len(BLOCK_FIELDS)] == pytest.approx(sums, rel=1e-6)
 
 
 def _by_place(sums: Iterable[Row]) -> dict[Any, Row]:
@@ -173,7 +184,7 @@ def _by_place(sums: Iterable[Row]) -> dict[Any, Row]:
         start, _ = classes[row["class_id"]].grid.slice_of(row["instant"])
         key = (start, row["class_id"], row["mask"], row["key_long"], row["key_text"])
         assert key not in places
-        places[key] = {name: value for name, value in row.items() if name not in {"cohort", "instant"}}
+        places[key] = {name: value for name, value in row.items() if name != "instant"}
     return places
 
 

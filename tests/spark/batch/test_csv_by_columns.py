@@ -18,7 +18,7 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.source.sources import folder
 from streamshed.spark import answers
 from streamshed.spark.admit.sampled_rows import Admission
-from streamshed.spark.columns import summed_rows
+from streamshed.spark.columns import file_spans
 from streamshed.spark.common.failures import explained
 from streamshed.spark.source.source_frame import files_read_by_tasks, folder_frame
 from streamshed.spark.windows.compiled_stream import CompiledStream, StreamSource, compile_stream
@@ -82,7 +82,7 @@ def odd_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_answers_are_those_of_rows_that_spark_has_read(
     spark: SparkSession, odd_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(summed_rows, "SPAN_BYTES", 20_000)
+    monkeypatch.setattr(file_spans, "LINES_BYTES", 20_000)
     asked = _asked(odd_folder)
     compiled = _compiled(interpreting(spark), asked)
     assert compiled.row_by_row is None

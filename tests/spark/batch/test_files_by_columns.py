@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -30,8 +31,8 @@ from streamshed.sharing.gating import LEVELS
 from streamshed.spark import answers
 from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.checkpoint.state_layout import StateLayout
-from streamshed.spark.columns import summed_rows
-from streamshed.spark.common.internal_names import NOW, OPEN, OPENED, RETAINED
+from streamshed.spark.columns import file_spans
+from streamshed.spark.common.internal_names import BYTES, FILE_PATH, NOW, OPEN, OPENED, RETAINED, SPAN_START, SPAN_STOP
 from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.plan.plan_columns import Plan
 from streamshed.spark.plan.plan_row import StreamPlan
@@ -95,12 +96,24 @@ def _answered(asked: QueryNetwork, session: SparkSession) -> dict[tuple[Any, ...
 def test_each_row_of_each_span_counts_once(spark: SparkSession, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = _network(_packets(path))
     session = interpreting(spark)
-    monkeypatch.setattr(summed_rows, "SPAN_BYTES", 1000)
+    monkeypatch.setattr(file_spans, "ROW_GROUPS_BYTES", 1000)
     read = _compiled(session, asked.queries, Admission()).line.rows.where("__read_rows > 0").count()
     assert read == session.sparkContext.defaultParallelism > 1
     found = _answered(asked, session)
     assert sum(int(text) for place, text in found.items() if place[0] == "all" and place[3] == "n") == ROWS + 500
     assert found == _answered(asked, _row_by_row(spark))
+
+
+def test_tasks_take_as_many_files_each(spark: SparkSession) -> None:
+    """Of a file with one row group, all rows are read with the first span."""
+    small = [(f"file:///small/{number}", 1000) for number in range(12)]
+    large = [("file:///large", 3000)]
+    files = spark.createDataFrame(small, f"{FILE_PATH} string, {BYTES} bigint").repartition(1)
+    spans = file_spans.file_spans(files, 4, 1000).withColumn("task", F.spark_partition_id()).collect()
+    assert [*Counter(span.task for span in spans).values()] == [3, 3, 3, 3]
+    spans = file_spans.file_spans(spark.createDataFrame(large, files.schema), 4, 1000).collect()
+    ends = sorted((span[SPAN_START], span[SPAN_STOP]) for span in spans)
+    assert ends == [(part * 1000, (part + 1) * 1000) for part in range(3)]
 
 
 def _compiled(spark: SparkSession, queries: tuple[Query, ...], admission: Admission) -> CompiledStream:

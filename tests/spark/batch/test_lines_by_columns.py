@@ -24,7 +24,7 @@ from streamshed.network.model.rows import Rows
 from streamshed.network.source.sources import folder
 from streamshed.spark import answers
 from streamshed.spark.admit.sampled_rows import Admission
-from streamshed.spark.columns import summed_rows
+from streamshed.spark.columns import file_spans
 from streamshed.spark.common.internal_names import NOW, OPEN, OPENED
 from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.plan.plan_columns import Plan
@@ -99,7 +99,7 @@ def odd_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_answers_are_those_of_lines_that_spark_has_read(
     spark: SparkSession, odd_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(summed_rows, "SPAN_BYTES", 20_000)
+    monkeypatch.setattr(file_spans, "LINES_BYTES", 20_000)
     asked = _network(_packets(odd_folder))
     session = interpreting(spark)
     compiled = _compiled(session, asked, Admission())

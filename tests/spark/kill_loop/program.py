@@ -12,13 +12,14 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
+from streamshed.spark.loop.interpreting import INTERPRETED
 from streamshed.spark.sinks.sinks import parquet_sink
 from streamshed.spark.starting import start
 from tests.spark.budget import note_all_starts
 from tests.spark.harness import PATIENCE_SECONDS
 from tests.spark.kill_loop.places import Places
 from tests.spark.kill_loop.queries import guest_over, network_over, settings_of
-from tests.spark.sessions import INTERPRETED, session_for_tests
+from tests.spark.sessions import session_for_tests
 from tests.spark.trunks.drawn_rows import FILE_ROW, drawn_numbers
 
 STAYS_SECONDS = 6.0

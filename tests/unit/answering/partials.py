@@ -47,6 +47,7 @@ _TYPES = {
     **dict.fromkeys(_DOUBLES, pa.float64()),
     "moments": MOMENTS,
     "cohorts": COHORTS,
+    "block_sums": pa.list_(pa.float32()),
 }
 _USUAL: Mapping[str, Any] = {
     **dict.fromkeys(("rows", "present", "rows_weighted", "present_weighted"), 1),

@@ -19,7 +19,8 @@ from streamshed.answering.derive.derived_answers import AnsweredParts, DerivedAn
 from streamshed.answering.estimate.aggregate_value import (
     exact_texts,
 )
-from streamshed.answering.estimate.block_bounds import has_blocks, with_blocks
+from streamshed.answering.estimate.block_bounds import with_blocks
+from streamshed.answering.estimate.block_sums import has_blocks
 from streamshed.answering.estimate.carried_rows import CarriedRows
 from streamshed.answering.estimate.interval import (
     enough_rows,

@@ -10,7 +10,7 @@ import numpy as np
 
 from streamshed.answering.derive.derived import Bounded
 from streamshed.answering.estimate.aggregate_value import SPREADS, sampled_variances
-from streamshed.answering.estimate.block_bounds import has_blocks
+from streamshed.answering.estimate.block_sums import has_blocks
 from streamshed.answering.estimate.effective_rows import effective_rows
 from streamshed.answering.estimate.interval import ENOUGH_ROWS, normal_interval
 from streamshed.answering.estimate.unseen_rows import is_unseen

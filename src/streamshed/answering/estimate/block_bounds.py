@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow.compute as pc
 from scipy import special
 
-from streamshed.answering.estimate.cohort_estimate import brought_spread
-from streamshed.answering.estimate.cohort_sums import CohortSums
+from streamshed.answering.estimate.block_sums import BlockSums
 from streamshed.answering.table.output import Shape
 from streamshed.answering.table.window_partials import Doubles, Truths, WindowPartials
 from streamshed.network.terms.aggregate import AggregateKind
@@ -15,14 +13,6 @@ from streamshed.network.terms.join_shedding import COHORTS
 
 LEAST_COHORTS = 8
 """With rows in fewer of them a window may as well lie in blocks that were not read."""
-
-
-def has_blocks(partials: WindowPartials) -> Truths:
-    """Return which windows hold rows of a micro-batch that read only some blocks."""
-    if "cohorts" not in partials.columns.schema.names:
-        return np.zeros(len(partials), np.bool_)
-    lengths = pc.fill_null(pc.list_value_length(partials.array("cohorts")), 0)
-    return np.asarray(lengths.to_numpy(zero_copy_only=False) > 0)
 
 
 def with_blocks(
@@ -36,16 +26,15 @@ def with_blocks(
 ) -> tuple[Doubles, tuple[Doubles, Doubles], Truths]:
     """Widen what is known of counts, sums and averages by how much blocks differ.
 
-    Those that are read are divided into K = 16 cohorts of as many rows each. With Z_k what cohort k brings to a total,
-    divided by P, the variance of the total is V = K/(K − 1)·(1 − P)·Σ(Z_k − mean Z)², see `CohortSums.spread`; that of
-    an average V/N². It holds what sampling the rows adds. Of the variance of other rows of the window, sampled one by
+    Those that are read are divided into K = 16 cohorts of as many rows each, whose sums tell the variance V, see
+    `BlockSums`. It holds what sampling the rows adds. Of the variance of other rows of the window, sampled one by
     one, the share r is left, so that a bound that is a away from the estimate becomes sqrt(r·a² + t²·V) away, t the
     quantile of Student's distribution with K − 1 degrees of freedom.
 
     Of windows that not all cohorts have rows of, few blocks tell: their answers are low, and t has one degree of
     freedom less than there are cohorts with rows. With fewer than `LEAST_COHORTS` of them a window may lie in row
     groups none of which was read, and nobody knows how many rows it has: a count has no upper bound, and others have
-    none. So have averages whose cohorts are all alike.
+    none. So have averages whose cohorts are all alike, and what sums too large for `BlockSums` are behind.
 
     Args:
         shape: The aggregate.
@@ -61,14 +50,13 @@ def with_blocks(
     """
     if not in_blocks.any():
         return error, bounds, np.zeros(len(partials), np.bool_)
-    spread = brought_spread(shape, partials)
-    is_average = shape.function is AggregateKind.AVG
-    with np.errstate(invalid="ignore", divide="ignore"):
-        factor = 1.0 / partials.doubles("present_weighted") ** 2 if is_average else 1.0
-        variance = np.maximum(np.nan_to_num(spread.variance * factor), 0.0)
-    is_dark = in_blocks & ((spread.cohorts < LEAST_COHORTS) | (is_average & (variance == 0)))
-    rest = np.sqrt(_share_of_others(shape, partials))
-    half = np.sqrt(variance) * special.stdtrit(np.maximum(spread.cohorts - 1, 1), 0.5 + confidence / 2)
+    blocks = BlockSums.of(partials)
+    variance, cohorts = blocks.variance(shape, partials), blocks.cohorts
+    is_unclear = ~np.isfinite(variance) | ((shape.function is AggregateKind.AVG) & (variance == 0))
+    is_dark = in_blocks & ((cohorts < LEAST_COHORTS) | is_unclear)
+    rest = np.sqrt(blocks.share_of_others(shape, partials))
+    variance = np.where(is_dark, 0.0, variance)
+    half = np.sqrt(variance) * special.stdtrit(np.maximum(cohorts - 1, 1), 0.5 + confidence / 2)
     lower, upper = (
         numbers + sign * np.hypot(rest * (bound - numbers), half) for sign, bound in zip((-1, 1), bounds, strict=True)
     )
@@ -82,18 +70,5 @@ def with_blocks(
     return (
         np.where(in_blocks, widened, error),
         (np.where(in_blocks, lower, bounds[0]), np.where(in_blocks, upper, bounds[1])),
-        is_dark | (in_blocks & (spread.cohorts < COHORTS)),
+        is_dark | (in_blocks & (cohorts < COHORTS)),
     )
-
-
-def _share_of_others(shape: Shape, partials: WindowPartials) -> Doubles:
-    """The share that rows of no cohort have of the variance of a sample of rows."""
-    sums = CohortSums.of(partials)
-    is_sum = shape.function is AggregateKind.SUM
-    brought, name = (sums.squares, "squares_excess") if is_sum else (sums.present, "present_excess")
-    if shape.counts_rows:
-        brought, name = sums.rows, "rows_excess"
-    excess = brought * sums.weights * (sums.weights - 1.0)
-    of_cohorts = np.bincount(sums.windows, np.nan_to_num(excess), len(partials))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.clip(np.nan_to_num(1.0 - of_cohorts / partials.doubles(name)), 0.0, 1.0)

@@ -35,7 +35,8 @@ class WindowPartials:
             1/P, sketch); distinct_sketch (HyperLogLog); collected (instant in microseconds and text of each value, for
             aggregates of the user's own, or of pieces of several, see `collected_rows`); cohorts (of each slice, of
             results of a join that is sampled: cohort, 1/P, rows, present, total, squares; what was not sampled is in
-            none). Those for decimals, texts, moments, sketches, values and cohorts may be missing.
+            none); block_sums (of blocks, where some were left unread, see `BlockSums`; null: none were). Those for
+            decimals, texts, moments, sketches, values, cohorts and blocks may be missing.
     """
 
     columns: pa.RecordBatch

@@ -11,5 +11,6 @@ STATE_FAMILIES = (
     "rows",
     "count_windows",
     "cohorts",
+    "block_sums",
     "answer_rows",
 )

@@ -56,10 +56,11 @@ def stream_codes() -> Column:
     return _codes(F.col("sampling_codes"), 0, 1)
 
 
-def cohort_digit(gating: Gating) -> Column:
-    """Return what follows the codes of all rates in `sampling_codes`: the cohort of a row's block, or nothing."""
+def cohort_of_block(gating: Gating) -> Column:
+    """Return the cohort of a row's block: a digit behind the codes of all rates, null where all blocks are read."""
     rates = 1 + sum(map(len, gating.classes)) + len(gating.row_queries)
-    return F.substr("sampling_codes", F.lit(1 + rates * CODE_DIGITS), F.lit(1))
+    digit = F.substr("sampling_codes", F.lit(1 + rates * CODE_DIGITS), F.lit(1))
+    return F.when(digit != "", F.conv(digit, 16, 10).cast("int"))
 
 
 def _codes(codes: Column, first: int, count: int) -> Column:

@@ -88,7 +88,7 @@ class Admission:
         whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
         cohort_keys: What queries group by whose windows may be dropped by group.
         drops_rows: Whether rows may be left out by their times although no window is dropped.
-        cohorts: Whether state tells cohorts apart, so that whole blocks may be left unread.
+        block_sums: Whether state holds sums of cohorts of blocks, so that whole blocks may be left unread.
         samples: Whether rows may be sampled; if not, none asks what it would pass: the less there is to do for a row,
             the better Java compiles it.
         clock: What tells `NOW` where there is no plan; None: nothing does, and event times may be anything.
@@ -99,7 +99,7 @@ class Admission:
     whole_words: tuple[int, ...] = ()
     cohort_keys: tuple[tuple[str, ...], ...] = ()
     drops_rows: bool = False
-    cohorts: bool = False
+    block_sums: bool = False
     samples: bool = True
     clock: Plan | None = None
 
@@ -208,7 +208,8 @@ def _told_again(rows: DataFrame, admission: Admission) -> DataFrame:
     if not codes:
         rows = rows.withColumn(SAMPLING_CODES, F.lit(None).cast("string"))
     elif COHORT in rows.columns:
-        rows = rows.withColumn(SAMPLING_CODES, F.concat(SAMPLING_CODES, F.coalesce(COHORT, F.lit("")))).drop(COHORT)
+        cohort = F.coalesce(F.hex(COHORT), F.lit(""))
+        rows = rows.withColumn(SAMPLING_CODES, F.concat(SAMPLING_CODES, cohort)).drop(COHORT)
     return _with_carrier(rows) if carried else rows.drop(IS_CARRIER)
 
 

@@ -26,6 +26,7 @@ class StateLayout:
         rows: A second reading of every stream, for set-valued queries: Spark ties a checkpoint to its sources.
         count_windows: One more, and a stage of its own, for windows of so many rows.
         cohorts: Lists of what random groups of rows bring to the slices, where a join is sampled.
+        block_sums: What random groups of blocks bring to the slices, where blocks are left unread.
         answer_rows: A second copy of joins of answers of windows, stages and all, for set-valued queries over them.
     """
 
@@ -39,6 +40,7 @@ class StateLayout:
     rows: bool = False
     count_windows: bool = False
     cohorts: bool = False
+    block_sums: bool = False
     answer_rows: bool = False
 
     def missing(self, needed: StateLayout) -> tuple[str, ...]:

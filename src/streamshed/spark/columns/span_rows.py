@@ -139,21 +139,21 @@ class SpanRows:
 
     def _read(
         self, file: RowFile[Any], path: str, within: range, cut: BlockCut | None
-    ) -> Iterator[tuple[int, int, str | None, RowReader[Any]]]:
+    ) -> Iterator[tuple[int, int, int | None, RowReader[Any]]]:
         """From where to where rows are read, the cohort there if not all blocks are, and what reads them."""
         if cut is None:
             yield within.start, within.stop, None, file
             return
         blocks = file.blocks(within.start, within.stop)
         cohorts = cut.cohorts(block_draws(self.salt, path, [block.number for block in blocks])).tolist()
-        read = [(block, f"{cohort:x}") for block, cohort in zip(blocks, cohorts, strict=True) if cohort != UNREAD]
+        read = [(block, cohort) for block, cohort in zip(blocks, cohorts, strict=True) if cohort != UNREAD]
         for first in range(0, len(read), MOST_BLOCKS):
             at_once = read[first : first + MOST_BLOCKS]
             rows = file.only([block for block, _ in at_once])
             yield from ((block.start, block.stop, cohort, rows) for block, cohort in at_once)
 
     def _of_run(
-        self, file: RowReader[AnySpan], run: AnySpan, stretch: Stretch, plan: RowPlan, cohort: str | None = None
+        self, file: RowReader[AnySpan], run: AnySpan, stretch: Stretch, plan: RowPlan, cohort: int | None = None
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a run that are admitted. Where none is, the columns that do not decide it are not read."""
         numbers = run.numbers
@@ -177,7 +177,7 @@ class SpanRows:
                 **{name: pa.repeat(value, len(of_rows)) for name, value in stretch.constants.items()},
                 FILE_PATH: pa.repeat(stretch.path, len(of_rows)),
                 FILE_ROW: pa.array(of_rows),
-                COHORT: pa.repeat(pa.scalar(cohort, pa.string()), len(of_rows)),
+                COHORT: pa.repeat(pa.scalar(cohort, pa.int64()), len(of_rows)),
                 **self._plan_columns(plan, chosen.words, len(of_rows)),
             }
             yield pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], self.schema.names)

@@ -6,7 +6,6 @@ Rests on Spark's internals: tests/spark/contracts/test_arrow_schemas.py.
 from __future__ import annotations
 
 import pickle
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -20,7 +19,6 @@ from streamshed.columnar.column_work import ColumnWork, column_work, line_types
 from streamshed.columnar.expressions.compiled import compiled
 from streamshed.columnar.expressions.dialect import ASSUMED_SETTINGS, Dialect
 from streamshed.columnar.file_way import check_files, csv_files, is_of_lines
-from streamshed.columnar.text_rows import PACKED
 from streamshed.columnar.topic_way import check_topics
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.model.stream import Stream
@@ -32,6 +30,7 @@ from streamshed.sharing.instructions import Match
 from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, admitting_names, is_parsed
+from streamshed.spark.columns import file_spans
 from streamshed.spark.columns.span_rows import SpanRows
 from streamshed.spark.columns.taking import SUMS_STRUCT, LookupFiles, Taking
 from streamshed.spark.columns.topic_tasks import TopicTasks, task_rows, with_offsets_kept
@@ -39,7 +38,6 @@ from streamshed.spark.common.far_ahead import most_ahead
 from streamshed.spark.common.in_arrow import in_arrow
 from streamshed.spark.common.internal_names import (
     BLOCK_CUT,
-    BYTES,
     COHORT,
     FILE_PATH,
     FILE_ROW,
@@ -62,9 +60,6 @@ from streamshed.spark.relations.relation_columns import relation_columns
 from streamshed.spark.relations.relation_frame import stored_relation
 from streamshed.spark.source.file_identity import file_path
 from streamshed.spark.source.partition_values import partition_values, with_folders
-
-SPAN_BYTES = 1 << 20
-"""A span of a file has so many bytes or more."""
 
 SUMS_TYPE = T.StructType(from_arrow_schema(pa.schema(list(SUMS_STRUCT))).fields)
 """The type of `SUMS`."""
@@ -97,16 +92,16 @@ class ColumnWay:
 
     @property
     def skips_blocks(self) -> bool:
-        """Whether blocks may be left unread, where state tells cohorts apart: no query asks for groups of rows.
+        """Whether blocks may be left unread, where state holds their sums: no query asks for groups of rows.
 
-        Of those each would take sixteen times the state.
+        Each group would take two times the state and more.
         """
         is_plain = not (self.admission.whole_words or any(one.keys for one in self.work.classes))
         return self.reads_files and self.admission.samples and is_plain
 
     @property
     def _tells_cohorts(self) -> bool:
-        return self.skips_blocks and self.admission.cohorts and self.admission.plan is not None
+        return self.skips_blocks and self.admission.block_sums and self.admission.plan is not None
 
     @property
     def _plan_names(self) -> list[str]:
@@ -155,7 +150,7 @@ class ColumnWay:
                 T.StructField(TAKEN_TIME, T.LongType()),
                 T.StructField(TAKEN_ROWS, T.LongType()),
                 *([] if self.files is None else [T.StructField(READ_ROWS, T.LongType())]),
-                *([T.StructField(COHORT, T.StringType())] if self._tells_cohorts else []),
+                *([T.StructField(COHORT, T.LongType())] if self._tells_cohorts else []),
                 *([T.StructField(IS_CARRIER, T.BooleanType())] if self.reads_topics else []),
             ]
         )
@@ -184,7 +179,8 @@ class ColumnWay:
         plan, names = self.admission.plan or self.admission.clock, self._plan_names
         if self.reads_topics:
             return task_rows(files, plan, names, self.tasks)
-        spans = with_folders(_spans_of(files, self.tasks).repartition(self.tasks), self._folder)
+        span_bytes = file_spans.LINES_BYTES if self._is_of_lines else file_spans.ROW_GROUPS_BYTES
+        spans = with_folders(file_spans.file_spans(files, self.tasks, span_bytes), self._folder)
         spans = spans if plan is None else with_plan(spans, plan, names)
         return spans.select(FILE_PATH, SPAN_START, SPAN_STOP, self._of_folders.alias(PARTITION_VALUES), *names)
 
@@ -213,7 +209,7 @@ class ColumnWay:
 
     def _span_rows(self, taking: Taking, given: T.StructType) -> SpanRows:
         schema = to_arrow_schema(given, timezone="UTC")
-        schema = schema.append(pa.field(COHORT, pa.string())) if self._tells_cohorts else schema
+        schema = schema.append(pa.field(COHORT, pa.int64())) if self._tells_cohorts else schema
         salt, whole_words = self.stream.name, self.admission.whole_words
         if not self.reads_topics and self._is_of_lines:
             types = {RAW_TEXT: pa.string()}
@@ -349,18 +345,6 @@ def _are_read(spark: SparkSession, files: DataFrame | None, work: StreamWork, *,
             raise
         return False
     return True
-
-
-def _spans_of(files: DataFrame, tasks: int) -> DataFrame:
-    """The spans of files: as many of each as there are tasks, if they have `SPAN_BYTES`; a packed file is one span."""
-    # Where Spark first makes letters small, it loads what is to be known of all languages, for a second.
-    is_packed = F.col(FILE_PATH).rlike(f"(?i)({'|'.join(map(re.escape, PACKED))})$")
-    most = F.least(F.ceil(F.col(BYTES) / SPAN_BYTES), F.lit(tasks))
-    count = F.when(is_packed, F.lit(1)).otherwise(most).alias("count")
-    counted = files.where(F.col(BYTES) > 0).select(FILE_PATH, BYTES, count)
-    spans = counted.withColumn("number", F.explode(F.sequence(F.lit(0), F.col("count") - 1)))
-    start, stop = (F.floor(F.col(BYTES) * place / F.col("count")) for place in (F.col("number"), F.col("number") + 1))
-    return spans.select(FILE_PATH, start.alias(SPAN_START), stop.alias(SPAN_STOP))
 
 
 _ASSUMED = {**ASSUMED_SETTINGS, "spark.sql.execution.arrow.useLargeVarTypes": "false"}

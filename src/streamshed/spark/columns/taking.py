@@ -9,8 +9,8 @@ from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from streamshed.columnar.block_sums import BLOCK_SUMS
 from streamshed.columnar.column_kernel import ColumnKernel
 from streamshed.columnar.column_types import TYPES
 from streamshed.columnar.column_work import ColumnWork
@@ -36,14 +36,16 @@ from streamshed.spark.common.internal_names import (
 from streamshed.spark.common.set_apart import CARRIER_CLASS, NO_TIME_YET
 from streamshed.spark.relations.relation_reader import RelationReader
 
-SUMS_STRUCT = pa.struct([one for one in SUMS_SCHEMA if one.name not in {"instant", "sampling_codes"}])
+SUMS_STRUCT = pa.struct(
+    [*[one for one in SUMS_SCHEMA if one.name not in {"instant", "sampling_codes"}], ("block_sums", BLOCK_SUMS)]
+)
 """What a row tells that is in the place of many: its class, mask and key, and what these sum up to."""
 
 MOST_ROWS = 1 << 17
 """So many rows are summed up at once: with more, columns no longer lie near the processor."""
 ENOUGH_ROWS = MOST_ROWS // 2
 """As many are summed up by themselves: it would take longer to put them and others together."""
-_OURS = frozenset({FOLDERS, FILE_PATH, SAMPLING_CODES, COHORT})
+_OURS = frozenset({FOLDERS, FILE_PATH, SAMPLING_CODES})
 """Texts that are not of the stream."""
 _MOST_UNSURE = 0.5
 """A task that was not sure of a larger share of its rows tries no further."""
@@ -150,6 +152,13 @@ def _together(record_batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return table.to_batches(max_chunksize=max(1, table.num_rows))[0]
 
 
+def _cohorts(columns: Mapping[str, pa.Array]) -> Ints | None:
+    """Per row, that of its block; None: all blocks are read in this micro-batch."""
+    if COHORT not in columns or columns[COHORT].null_count:
+        return None
+    return np.asarray(columns[COHORT], np.int64)
+
+
 def _is_text(column: pa.Array) -> bool:
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     return bool(pa.types.is_string(kind))
@@ -215,19 +224,15 @@ class _Task:
         is_sure = has_time & self._is_believed(instants, columns)
         if not is_sure.all():
             raise Unsure(~is_sure)
-        # Of rows of which all blocks are read, the cohort is null, and one more.
-        cohorts = (
-            None if COHORT not in columns else pc.dictionary_encode(plain(columns[COHORT]), null_encoding="encode")
-        )
         sums = self._kernel.sums(
             columns,
             instants,
             self._relations(),
             columns.get(PASSES),
             is_sampled=self._is_sampled(columns),
-            cohorts=None if cohorts is None else np.asarray(cohorts.indices).astype(np.int64),
+            cohorts=_cohorts(columns),
         )
-        return self._standing_for(sums, instants, None if cohorts is None else cohorts.dictionary)
+        return self._standing_for(sums, instants)
 
     def _is_believed(self, instants: Ints, columns: Mapping[str, pa.Array]) -> Booleans:
         """Whether Spark would take event times for such: the others are set aside one by one."""
@@ -258,7 +263,7 @@ class _Task:
         ]
         return pa.RecordBatch.from_arrays(columns, schema=self._taking.schema)
 
-    def _standing_for(self, sums: pa.Table, instants: Ints, cohorts: pa.Array | None) -> pa.RecordBatch:
+    def _standing_for(self, sums: pa.Table, instants: Ints) -> pa.RecordBatch:
         """What rows sum up to; and two rows more, for the first and last instant: the watermark looks at all rows."""
         first, last = int(instants.min()), int(instants.max())
         count = sums.num_rows + 2
@@ -271,8 +276,6 @@ class _Task:
             [one_chunk(every.column(field.name)) for field in SUMS_STRUCT], fields=list(SUMS_STRUCT)
         )
         columns = {SUMS: structs, TAKEN_TIME: pa.array(times), TAKEN_ROWS: pa.array(taken)}
-        if cohorts is not None:
-            columns[COHORT] = cohorts.take(one_chunk(every.column("cohort")))
         arrays = [
             columns[field.name] if field.name in columns else pa.nulls(count, field.type)
             for field in self._taking.schema

@@ -44,7 +44,7 @@ SPAN_STOP = "__span_stop"
 """The number of the byte behind its last one."""
 
 COHORT = "__cohort"
-"""Of which cohort the blocks are that rows were read from, a digit; null: all blocks are read."""
+"""Of which cohort the block is that a row was read from; null: all blocks are read."""
 
 PLAN = "__plan"
 """The plan's one row, all of it."""

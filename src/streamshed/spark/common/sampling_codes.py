@@ -1,7 +1,6 @@
 """Sampling rates as they stand in state keys: two hexadecimal digits per rate, nothing for rate 1.
 
-A digit more is a cohort: of the row that was drawn, where a join is sampled, and there is one rate; or of the row
-group, where blocks are left unread.
+A digit more, where a join is sampled, and there is one rate, is the cohort of the row that was drawn.
 """
 
 from __future__ import annotations

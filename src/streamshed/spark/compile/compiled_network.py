@@ -31,11 +31,11 @@ from streamshed.spark.columns.summed_rows import SUMS_TYPE
 from streamshed.spark.common.call_costs import CallCosts
 from streamshed.spark.common.internal_names import SUMS
 from streamshed.spark.compile.row_answers import row_partials
+from streamshed.spark.count_windows.bounded_count_partials import bounded_count_partials
 from streamshed.spark.joins.join_drawing import draws_by_chance
 from streamshed.spark.operators.slot_types import DISPERSIONS
 from streamshed.spark.plan.known_drops import NOTHING_KNOWN, KnownDrops
 from streamshed.spark.source.domain_rows import DomainRows
-from streamshed.spark.windows.bounded_count_partials import bounded_count_partials
 from streamshed.spark.windows.compiled_stream import CompiledStream, StreamSource, compile_stream
 from streamshed.spark.windows.finished_answers import Listener
 from streamshed.spark.windows.manifest import Routed
@@ -281,7 +281,7 @@ def _placed_rows(streams: Sequence[CompiledStream], rows: Mapping[str, DataFrame
             stream.work.gating,
             with_instants=layout.collected,
             of_pairs=stream.work.stream.is_sampled_join,
-            in_cohorts=layout.cohorts and stream.skips_blocks,
+            in_blocks=layout.block_sums and stream.skips_blocks,
             delay=delay_of_stream(stream.work.stream),
         )
         for stream in streams
@@ -289,6 +289,9 @@ def _placed_rows(streams: Sequence[CompiledStream], rows: Mapping[str, DataFrame
     if any(SUMS in frame.columns for frame in frames):
         no_sums = F.lit(None).cast(SUMS_TYPE)
         frames = [frame if SUMS in frame.columns else frame.withColumn(SUMS, no_sums) for frame in frames]
+    if layout.block_sums:
+        no_cohort = F.lit(None).cast("int")
+        frames = [frame if "cohort" in frame.columns else frame.withColumn("cohort", no_cohort) for frame in frames]
     return functools.reduce(DataFrame.unionByName, frames)
 
 

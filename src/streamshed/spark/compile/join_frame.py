@@ -48,6 +48,7 @@ from streamshed.spark.common.internal_names import (
 )
 from streamshed.spark.common.late_processor import LateProcessor
 from streamshed.spark.compile.side_answers import side_answers
+from streamshed.spark.count_windows.count_partials import labels_of
 from streamshed.spark.joins.join_drawing import drawn_rows, draws_by_chance, sampled_side_of
 from streamshed.spark.joins.join_operator import BASIC_WINDOWS, JOINED_AT, OUTPUT_DDL, JoinOperator
 from streamshed.spark.joins.join_reports import JoinReports
@@ -61,7 +62,6 @@ from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_columns import Plan, with_plan
 from streamshed.spark.source.carrier import carrier_frame
 from streamshed.spark.source.domain_rows import DomainRows
-from streamshed.spark.windows.count_partials import labels_of
 
 _BOUNDED_LABELS = 16
 

@@ -46,7 +46,13 @@ def _rows(table: pa.Table, kind: PieceKind, results: pa.Schema, *, sums: bool) -
         return pa.Table.from_arrays([*table.columns, is_summed, pa.nulls(count, SUMS_STRUCT)], schema=schema)
     sum_rows = table.combine_chunks()
     sums_column = pa.StructArray.from_arrays(
-        [sum_rows.column(field.name).combine_chunks() for field in SUMS_STRUCT], fields=list(SUMS_STRUCT)
+        [
+            sum_rows.column(field.name).combine_chunks()
+            if field.name in sum_rows.column_names
+            else pa.nulls(count, field.type)
+            for field in SUMS_STRUCT
+        ],
+        fields=list(SUMS_STRUCT),
     )
     time = sum_rows.column("instant").cast(results.field(0).type)
     rest = [

@@ -49,7 +49,7 @@ class CompiledStream:
         summed: Of a joined stream, the sharing classes of which results may be summed up already.
         row_by_row: Why its rows go through Spark one by one; None: they are taken by columns.
         reads_files: Whether tasks read its rows themselves, and Spark has nothing to do for each.
-        skips_blocks: Whether blocks of its files may be left unread, where state tells cohorts apart.
+        skips_blocks: Whether blocks of its files may be left unread, where state holds sums of their cohorts.
         reads_topics: Whether tasks read its records of topics, and bring its carrier with them.
     """
 

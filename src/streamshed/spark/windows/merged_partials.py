@@ -8,6 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from streamshed.spark.windows.block_columns import vector_sum
 from streamshed.spark.windows.decimal_sums import high_half, low_half
 from streamshed.spark.windows.sketches import REGISTER_BITS, VALUES_KEPT
 
@@ -59,7 +60,7 @@ def partials_of_a_value(value: str, schema: T.StructType) -> dict[str, Column]:
     nothing = {
         name: F.lit(None)
         for name in schema.names
-        if name in {*_SKETCHES, *_LISTS} - partials.keys() or name.startswith(("counted", "sampled_"))
+        if name in {*_SKETCHES, *_LISTS, "block_sums"} - partials.keys() or name.startswith(("counted", "sampled_"))
     }
     return {name: column for name, column in (partials | nothing).items() if name in schema.names}
 
@@ -87,6 +88,8 @@ def merged_partials(fields: Sequence[T.StructField]) -> list[Column]:
 
 def _merged(field: T.StructField) -> Column:
     name = field.name
+    if name == "block_sums":
+        return vector_sum(F.col(name))
     if name in _LISTS:
         return F.flatten(F.collect_list(name))
     if name == "sketch":

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.common.internal_names import SUMS
 from streamshed.spark.common.state_key import held
+from streamshed.spark.windows.block_columns import block_sums_of_row, vector_sum
 from streamshed.spark.windows.decimal_sums import high_half, low_half
 from streamshed.spark.windows.eviction import closing_time
 from streamshed.spark.windows.sketches import Sketches
@@ -31,7 +32,8 @@ def slice_partials(
     Args:
         rows: Columns close_end (microseconds), those of `SLICE_KEY` but closes, and those of a
             `CarriedValue`: `number`, `long`, `decimal`, `text`; `counted` is null for rows that count nothing. `SUMS`,
-            where there is such a column, is what many rows were summed up to that one is in the place of.
+            where there is such a column, is what many rows were summed up to that one is in the place of. Where the
+            layout has sums of blocks, `cohort` is that of a row's block, null where all blocks are read.
         layout: Which families of partials state holds.
         extremes: Whether any query asks for one; else they are there but empty, which costs less.
         reaches: Whether any asks for a sum, average, variance or deviation: the extremes of sampled rows tell how much
@@ -89,7 +91,8 @@ def _partials(
         F.min(or_sums("least_long", ordered_long)).alias("least_long"),
         F.max(or_sums("greatest_long", ordered_long)).alias("greatest_long"),
     ]
-    return [*partials, *_family_partials(layout, sketches)]
+    of_blocks = [vector_sum(or_sums("block_sums", block_sums_of_row()))] if layout.block_sums else []
+    return [*partials, *_family_partials(layout, sketches), *[column.alias("block_sums") for column in of_blocks]]
 
 
 def _family_partials(layout: StateLayout, sketches: Sketches) -> list[Column]:

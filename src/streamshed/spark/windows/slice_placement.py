@@ -12,7 +12,7 @@ from streamshed.network.terms.window import Edge
 from streamshed.sharing.gating import Gating
 from streamshed.sharing.sharing_class import SharingClass
 from streamshed.sharing.slice_grid import SliceGrid
-from streamshed.spark.admit.passing import class_codes, cohort_digit, stream_codes
+from streamshed.spark.admit.passing import class_codes, cohort_of_block, stream_codes
 from streamshed.spark.common.internal_names import READ_ROWS, TAKEN_ROWS
 from streamshed.spark.common.set_apart import CARRIER_CLASS
 
@@ -31,7 +31,7 @@ def placed(
     *,
     with_instants: bool = False,
     of_pairs: bool = False,
-    in_cohorts: bool = False,
+    in_blocks: bool = False,
     delay: int = 0,
 ) -> DataFrame:
     """Give each entry of watermarked rows its slice.
@@ -45,12 +45,12 @@ def placed(
         gating: Which of the codes are whose.
         with_instants: Whether the times of rows are asked for.
         of_pairs: Whether each row tells its own rate: it is a result of a join that is sampled.
-        in_cohorts: Whether the codes may be followed by the cohort of the row's block.
+        in_blocks: Whether the codes of a row may be followed by the cohort of its block.
         delay: So much later than the watermark passes their times rows have come, microseconds.
 
     Returns:
         The entry's columns with `close_end`, `slice_start`, `sampling_codes` (its class's), `counted`, `number`
-        and perhaps `instant`, microseconds.
+        and perhaps `instant`, microseconds, and `cohort`.
     """
     entries = _exploded(rows)
     opened = (
@@ -62,7 +62,7 @@ def placed(
     closing = started.withColumn("close_start", F.greatest(F.col("slice_start"), opened))
     number = F.col("number" if "number" in entries.columns else "long").cast("double")
     ends = _by_grid(classes, lambda grid: end_of_slice(grid, F.col("close_start")))
-    codes = F.col("sampling_codes") if of_pairs else _codes_of_class(classes, gating, cohorts=in_cohorts)
+    codes = F.col("sampling_codes") if of_pairs else _codes_of_class(classes, gating)
     return closing.select(
         (ends + delay if delay else ends).alias("close_end"),
         "slice_start",
@@ -70,16 +70,17 @@ def placed(
         F.when(~is_carrier, F.lit(True)).alias("counted"),
         number.alias("number"),
         *([F.unix_micros("event_time").alias("instant")] if with_instants else []),
+        *([cohort_of_block(gating).alias("cohort")] if in_blocks else []),
         *[name for name in entries.columns if name not in {*HEAD, "number"}],
     )
 
 
-def _codes_of_class(classes: Sequence[SharingClass], gating: Gating, *, cohorts: bool) -> Column:
+def _codes_of_class(classes: Sequence[SharingClass], gating: Gating) -> Column:
     """The codes of the rates of the entry's class; of a row that could not be read, that of its stream."""
     codes = stream_codes()
     for index, sharing_class in enumerate(classes):
         codes = F.when(F.col("class_id") == sharing_class.class_id, class_codes(gating, index)).otherwise(codes)
-    return F.when(F.col("sampling_codes").isNotNull(), F.concat(codes, cohort_digit(gating)) if cohorts else codes)
+    return F.when(F.col("sampling_codes").isNotNull(), codes)
 
 
 def has_one_grid(classes: Sequence[SharingClass]) -> bool:

@@ -56,7 +56,9 @@ class Carried:
     nested: Nested
 
 
-def routed(slices: DataFrame, classes: Sequence[Routed], carried: Carried) -> DataFrame:
+def routed(
+    slices: DataFrame, classes: Sequence[Routed], carried: Carried, of_routes: Sequence[dict[str, Column]] = ()
+) -> DataFrame:
     """Copy the partials of slices to every window of every query that they belong to.
 
     A row that came late, when its own slice was closed, has traveled in a slice still open, and goes to the windows
@@ -68,15 +70,18 @@ def routed(slices: DataFrame, classes: Sequence[Routed], carried: Carried) -> Da
         slices: What `slice_partials` returns.
         classes: Those of the network that runs, and those of earlier ones whose slices may still be in state.
         carried: The windows that carriers tell of, whether rows fell into them or not.
+        of_routes: Columns that are alike in all windows of a query, some from others: computed once for these.
 
     Returns:
-        The columns of `slices` with `route`, `kind`, `window_start`, `window_end` (when it closes) and `missed`,
-        the windows that a copy of kind "late" stands for. What is no answer has no window: both its ends are the end
-        of the slice it has traveled in.
+        The columns of `slices` and `of_routes` with `route`, `kind`, `window_start`, `window_end` (when it closes) and
+        `missed`, the windows that a copy of kind "late" stands for. What is no answer has no window: both its ends are
+        the end of the slice it has traveled in.
     """
     wanted = slices.select("*", F.explode(_routes(classes, carried)).alias("route")).where(
         F.col("mask").bitwiseAND(F.col("route.bit_mask")) != 0
     )
+    for columns in of_routes:
+        wanted = wanted.withColumns(columns)
     closes = F.unix_micros("closes")
     size, slide = F.col("route.size"), F.col("route.slide")
     ranged = wanted.withColumns({"first": _first_window(), "last": _last_window()})

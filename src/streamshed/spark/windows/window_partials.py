@@ -15,6 +15,7 @@ from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.common.sampling_codes import cohort, sampling_rate
 from streamshed.spark.common.set_apart import CARRIER_CLASS
 from streamshed.spark.common.state_key import UNGROUPED, state_key_columns
+from streamshed.spark.windows.block_columns import block_sums_of_window, vector_sum
 from streamshed.spark.windows.eviction import closing_time
 from streamshed.spark.windows.manifest import Routed
 from streamshed.spark.windows.sketches import Sketches, merged_sketches, sketch_names
@@ -45,7 +46,8 @@ def window_partials(
         One row per window, query and value slot (kind "answer"), per query with late rows ("late"), and per
         unreadable row ("unreadable").
     """
-    copies = routed(slices, classes, carried)
+    of_blocks = [{"block_sums": block_sums_of_window()}] if layout.block_sums else []
+    copies = routed(slices, classes, carried, [{"weight": _weight()}, *of_blocks])
     counts = any(role_of(member.slot) for sharing_class in [*present, *classes] for member in sharing_class.members)
     is_value = F.col("route.role") == int(Role.VALUES) if counts else None
     keyed = copies.select(
@@ -56,7 +58,7 @@ def window_partials(
         F.col("route.slot").alias("slot"),
         _key_of_the_group("key_long"),
         _key_of_the_group("key_text"),
-        _if(is_value, _weight(), F.lit(1.0)).alias("weight"),
+        _if(is_value, F.col("weight"), F.lit(1.0)).alias("weight"),
         _if(is_value, (F.col("rows") * F.col("missed")).cast("bigint"), F.lit(0).cast("bigint")).alias("rows"),
         _if(is_value, F.col("present"), F.lit(0).cast("bigint")).alias("present"),
         *[_if(is_value, F.col(name)).alias(name) for name in _weightless(layout)],
@@ -67,6 +69,8 @@ def window_partials(
         keyed = keyed.withColumn("moments", _moments())
     if layout.cohorts:
         keyed = keyed.withColumn("cohorts", _of_cohort())
+    if layout.block_sums:
+        keyed = keyed.withColumn("block_sums", F.when(F.col("kind") == ANSWER, F.col("block_sums")))
     if routed_sketches := sketches.routed(layout):
         keyed = keyed.withColumns(routed_sketches)
     return keyed.groupBy(*WINDOW_KEY).agg(*_merged(layout)).withColumns(state_key_columns())
@@ -97,7 +101,10 @@ def _counted_rows(*, counts: bool) -> list[Column]:
     for role, name in ((Role.COUNTED, "counted"), (Role.SAMPLED, "sampled")):
         # Without any, null in a way that Spark does not see through: the schema of state is the same for all queries.
         is_of_role = F.col("route.role") == int(role) if counts else F.col("mask") < 0
-        columns += [_if(is_of_role, F.col("rows")).alias(name), _if(is_of_role, _weight()).alias(f"{name}_weight")]
+        columns += [
+            _if(is_of_role, F.col("rows")).alias(name),
+            _if(is_of_role, F.col("weight")).alias(f"{name}_weight"),
+        ]
     return columns
 
 
@@ -110,6 +117,8 @@ def _weightless(layout: StateLayout) -> list[str]:
         names += ["least_text", "greatest_text"]
     if layout.dispersions:
         names.append("variance")
+    if layout.block_sums:
+        names.append("block_sums")
     names += sketch_names(layout)
     return names
 
@@ -176,4 +185,6 @@ def _merged(layout: StateLayout) -> list[Column]:
         merged.append(F.collect_list("moments").alias("moments"))
     if layout.cohorts:
         merged.append(F.collect_list("cohorts").alias("cohorts"))
+    if layout.block_sums:
+        merged.append(vector_sum(F.col("block_sums")).alias("block_sums"))
     return [*merged, *merged_sketches(layout)]

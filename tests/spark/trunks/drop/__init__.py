@@ -1,6 +1,6 @@
 """Windows dropped: what is delivered is exact, the rest are gaps, and none is longer than allowed."""
 
-from tests.spark.sessions import INTERPRETED
+from streamshed.spark.loop.interpreting import INTERPRETED
 from tests.spark.trunks.numbered_rows import numbered_rows
 from tests.spark.trunks.predicting_files import predicting
 from tests.spark.trunks.trunk import Trunk

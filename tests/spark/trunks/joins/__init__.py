@@ -1,6 +1,6 @@
 """Joins of two streams of rows: over a kill and restarts, in part, by weight, by sample, in little memory, and late."""
 
-from tests.spark.sessions import INTERPRETED
+from streamshed.spark.loop.interpreting import INTERPRETED
 from tests.spark.trunks.joins.sides import side
 from tests.spark.trunks.trunk import Trunk
 

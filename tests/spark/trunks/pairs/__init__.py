@@ -3,7 +3,7 @@
 Where any query asks for rows, Spark runs each join of the network twice: so these are not among the other joins.
 """
 
-from tests.spark.sessions import INTERPRETED
+from streamshed.spark.loop.interpreting import INTERPRETED
 from tests.spark.trunks.joins.sides import STEPS, side
 from tests.spark.trunks.trunk import Trunk
 

@@ -4,7 +4,7 @@ It is killed in the middle of a task, by a function of the scenario `mid_task`; 
 computing of answers and the sink.
 """
 
-from tests.spark.sessions import INTERPRETED
+from streamshed.spark.loop.interpreting import INTERPRETED
 from tests.spark.trunks.numbered_rows import numbered_rows
 from tests.spark.trunks.restart.course import HANDED_OVER_AFTER, KILLED_IN, ROWS_PER_SECOND, STEP_SECONDS, STEPS
 from tests.spark.trunks.restart.trades import TRADES

@@ -215,10 +215,10 @@ def _check_bounds(row: Found, values: np.ndarray, cohorts: np.ndarray, rate: flo
         assert (row.upper, row.standard_error) == (None, None)
         assert row.lower == (len(values) if row.aggregate == "n" else None)
         return
-    assert row.standard_error == pytest.approx(error, rel=1e-6)
+    assert row.standard_error == pytest.approx(error, rel=1e-4)  # sums of cohorts have 24 binary digits
     assert row.value is not None
     assert row.upper is not None
-    assert row.upper - row.value == pytest.approx(t.ppf(0.5 + CONFIDENCE / 2, count - 1) * error, rel=1e-6)
+    assert row.upper - row.value == pytest.approx(t.ppf(0.5 + CONFIDENCE / 2, count - 1) * error, rel=1e-4)
 
 
 @pytest.mark.parametrize("stream", STREAMS)

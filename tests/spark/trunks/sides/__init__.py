@@ -1,6 +1,6 @@
 """Joins of which a side is answers of windows: windows over them dropped, in part, in full, with late rows."""
 
-from tests.spark.sessions import INTERPRETED
+from streamshed.spark.loop.interpreting import INTERPRETED
 from tests.spark.trunks.hosted_rows import hosted_rows
 from tests.spark.trunks.trunk import Trunk
 

@@ -1,6 +1,6 @@
 """What comes, when, and in what state: clocks, silence, rows that cannot be read, windows along numbers and of rows."""
 
-from tests.spark.sessions import INTERPRETED
+from streamshed.spark.loop.interpreting import INTERPRETED
 from tests.spark.trunks.time.events import EVENTS
 from tests.spark.trunks.time.history import HISTORY
 from tests.spark.trunks.time.messages import JSON_MESSAGES

@@ -42,7 +42,7 @@ SCHEMA = pa.schema(
         (FILE_ROW, pa.int64()),
         (NOW, pa.int64()),
         (SAMPLING_CODES, pa.string()),
-        (COHORT, pa.string()),
+        (COHORT, pa.int64()),
     ]
 )
 
@@ -151,7 +151,7 @@ def test_of_blocks_that_are_read_so_many_more_rows_are_kept(tmp_path: Path) -> N
     is_kept = (hashes * cut.share < rate * 2**53) & (cohorts != UNREAD)[ids // size]
     assert together["id"].to_pylist() == ids[is_kept].tolist()
     assert together.num_rows == pytest.approx(rate * len(ids), rel=0.02)
-    assert together[COHORT].to_pylist() == [f"{cohorts[number // size]:x}" for number in together["id"].to_pylist()]
+    assert together[COHORT].to_pylist() == [cohorts[number // size] for number in together["id"].to_pylist()]
 
 
 @pytest.mark.parametrize("packed", [False, True])

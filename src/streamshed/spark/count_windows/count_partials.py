@@ -14,12 +14,12 @@ from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.spark.common.internal_names import CARRIER_TIME
 from streamshed.spark.common.late_processor import LateProcessor
 from streamshed.spark.common.state_key import state_key_columns
+from streamshed.spark.count_windows.count_operator import GROUPS, OUTPUT_DDL, WAITING, CountOperator
+from streamshed.spark.count_windows.count_rows import ENTRY, count_entries, count_series
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_columns import with_plan
 from streamshed.spark.source.carrier import carrier_frame
 from streamshed.spark.windows.compiled_stream import CompiledStream
-from streamshed.spark.windows.count_operator import GROUPS, OUTPUT_DDL, WAITING, CountOperator
-from streamshed.spark.windows.count_rows import ENTRY, count_entries, count_series
 
 _NOBODY = -1
 """What a carrier's row names as its query."""

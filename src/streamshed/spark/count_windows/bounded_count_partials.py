@@ -13,8 +13,8 @@ from streamshed.answering.count_windows.count_figures import VALUES_KEPT, CountS
 from streamshed.answering.table.answer_schema import ANSWER
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.spark.common.state_key import state_key_columns
+from streamshed.spark.count_windows.count_rows import count_entries, count_series
 from streamshed.spark.windows.compiled_stream import CompiledStream
-from streamshed.spark.windows.count_rows import count_entries, count_series
 from streamshed.spark.windows.merged_partials import merged_partials, partials_of_a_value
 from streamshed.spark.windows.window_partials import WINDOW_KEY
 

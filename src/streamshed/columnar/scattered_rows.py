@@ -95,4 +95,5 @@ def _connection(_pid: int) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(config={"threads": "1", "autoinstall_known_extensions": "false"})
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET enable_external_file_cache = false")  # files may be written anew
+    connection.execute("SET disable_parquet_prefetching = true")  # it reads pages, too, that are passed over
     return connection

@@ -5,6 +5,7 @@
 #        kafka.sh stop FOLDER           stops it
 #        kafka.sh kill FOLDER           stops it as a crash would
 #
+# Settings in FOLDER/more.properties replace its own.
 # Its jars come by jars.sh. Exit code 69: they cannot be had.
 set -euo pipefail
 
@@ -45,6 +46,8 @@ start() {
     mkdir -p "$folder"
     folder="$(cd "$folder" && pwd)"
     write_properties "$folder" "$port" >"$folder/server.properties"
+    # Of a setting that is there twice, Java takes the last one.
+    [ ! -e "$folder/more.properties" ] || cat "$folder/more.properties" >>"$folder/server.properties"
     if [ ! -e "$folder/logs/meta.properties" ]; then
         (broker_java kafka.tools.StorageTool format --config "$folder/server.properties" \
             --cluster-id MkU3OEVBNTcwNTJENDM2Qk) >"$folder/format.log" 2>&1
@@ -81,7 +84,7 @@ stop() {
 }
 
 usage() {
-    sed -n '3,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '3,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 64
 }
 

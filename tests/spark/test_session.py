@@ -9,8 +9,10 @@ from pyspark.sql import SparkSession
 from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
+from streamshed.network.source.kafka_source import kafka
 from streamshed.network.source.sources import rate
 from streamshed.spark.cluster.session import require_settings
+from streamshed.spark.source.source_frame import files_read_by_tasks
 
 
 def test_a_query_runs(spark: SparkSession) -> None:
@@ -51,6 +53,14 @@ def test_utc_has_many_names(spark: SparkSession, zone: str) -> None:
     elsewhere = spark.newSession()
     elsewhere.conf.set("spark.sql.session.timeZone", zone)
     require_settings(elsewhere)
+
+
+def test_what_tells_tasks_of_topics_is_of_the_session_that_the_rows_are_of(spark: SparkSession) -> None:
+    elsewhere = spark.newSession()
+    packets = stream("packets", kafka("packets", "host:9092"), time="timestamp")
+    [domain] = network(packets.query("all")).time_domains
+    assert files_read_by_tasks(elsewhere, domain, ["packets"], is_streaming=True)["packets"].sparkSession is elsewhere
+    assert files_read_by_tasks(elsewhere, domain, ["packets"], is_streaming=False) == {}
 
 
 _HANDED_OVER = """

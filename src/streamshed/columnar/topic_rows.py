@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -128,10 +129,22 @@ def record_reader(settings: tuple[tuple[str, str], ...]) -> RecordReader:
 
     Args:
         settings: Of the client, sorted.
-    """
-    from confluent_kafka import Consumer
 
-    return RecordReader(Consumer(dict(_CLIENT) | dict(settings), logger=None))
+    Raises:
+        SourceUnavailableError: It cannot begin, such as for want of certificates.
+    """
+    from confluent_kafka import Consumer, KafkaException
+
+    complaints = deque[str](maxlen=1)
+    heard = {"error_cb": lambda error: complaints.append(error.str())}
+    try:
+        client = Consumer({**_CLIENT, **dict(settings), **heard}, logger=None)
+    except KafkaException as error:
+        raise SourceUnavailableError(
+            f"a task's client of Kafka cannot begin: {error.args[0].str()}: are certificates on each machine that runs"
+            " tasks, and readable there?"
+        ) from error
+    return RecordReader(client, complaints)
 
 
 @dataclass
@@ -140,10 +153,12 @@ class RecordReader:
 
     Attributes:
         client: The client, which is read by nobody else.
+        complaints: What it said last, if it could not reach a broker.
         place: The topic, the partition and the offset that the client would bring next; None: nothing.
     """
 
     client: Consumer
+    complaints: deque[str] = field(default_factory=lambda: deque(maxlen=1))
     place: tuple[str, int, int] | None = field(default=None, init=False)
 
     def records(self, topic: str, partition: int, start: int, stop: int) -> Iterator[RecordRun]:
@@ -181,6 +196,7 @@ class RecordReader:
                 raise ServerUnavailableError(
                     f'topic "{topic}": no broker brings the records of partition {partition} from offset {at} on, for'
                     f" {_PATIENCE_SECONDS:.0f} seconds: can tasks reach the brokers by the addresses that they give?"
+                    f" {' '.join(self.complaints)}".rstrip()
                 )
         if at == stop and is_there:
             self.place = (topic, partition, at)

@@ -59,7 +59,7 @@ def _domain_answers(
 ) -> DataFrame:
     require_readable(domain.sources)
     sources = {stream.name: _source(spark, stream, given) for stream in domain.sources}
-    files = files_read_by_tasks(spark.read, domain, sources.keys() - given.keys())
+    files = files_read_by_tasks(spark, domain, sources.keys() - given.keys(), is_streaming=False)
     rows = replace(with_joined(spark, domain, sources, network), files=files)
     compiled = compile_network(network, domain, rows, spark)
     for compiled_network in (compiled, *compiled_sides(spark, domain, sources)):

@@ -56,7 +56,7 @@ class DomainDraft:
         """
         refuse_what_joins_cannot(domain, protected_streams(network.foundation))
         sources = {stream.name: streaming_frame(spark, stream, in_pieces=True) for stream in domain.sources}
-        files = files_read_by_tasks(spark.readStream, domain, sources)
+        files = files_read_by_tasks(spark, domain, sources, is_streaming=True)
         rows = replace(with_joined(spark, domain, sources, network), files=files)
         compiled = compile_network(network, domain, rows, spark)
         sides = tuple(compiled_sides(spark, domain, sources))

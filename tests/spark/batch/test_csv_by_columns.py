@@ -43,7 +43,7 @@ def _asked(path: Path, options: Mapping[str, str] | None = None) -> QueryNetwork
 
 def _compiled(spark: SparkSession, asked: QueryNetwork) -> CompiledStream:
     [packets], [domain] = asked.streams, asked.time_domains
-    files = files_read_by_tasks(spark.read, domain, [packets.name])
+    files = files_read_by_tasks(spark, domain, [packets.name], is_streaming=False)
     source = StreamSource(folder_frame(spark, packets), files[packets.name])
     return compile_stream(packets, asked.queries, source, Admission())
 

@@ -118,7 +118,7 @@ def test_tasks_take_as_many_files_each(spark: SparkSession) -> None:
 
 def _compiled(spark: SparkSession, queries: tuple[Query, ...], admission: Admission) -> CompiledStream:
     packets, [domain] = queries[0].stream, network(*queries).time_domains
-    files = files_read_by_tasks(spark.read, domain, [packets.name])
+    files = files_read_by_tasks(spark, domain, [packets.name], is_streaming=False)
     source = StreamSource(folder_frame(spark, packets), files[packets.name])
     return compile_stream(packets, queries, source, admission)
 

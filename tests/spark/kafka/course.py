@@ -1,4 +1,4 @@
-"""A network over a topic, killed and started again, while partitions are added and rows deleted."""
+"""A network over a topic: killed and started again, partitions are added, rows deleted, and the reader changes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import streamshed as ss
+from streamshed.columnar import topic_way
 from streamshed.network.model.network import QueryNetwork
 from streamshed.spark.common.connector import DELTA, KAFKA, connector_settings
 from streamshed.spark.sinks.delta_sink import delta_sink
@@ -23,18 +26,21 @@ from streamshed.spark.sinks.postgres_sink import postgres_sink
 from tests.iceberg_lake import IcebergLake
 from tests.programs import script
 from tests.spark.budget import note_all_starts
-from tests.spark.harness import PATIENCE_SECONDS, QUICK
+from tests.spark.harness import PATIENCE_SECONDS, QUICK, wait_until
 from tests.spark.kafka.broker import Topics
 from tests.spark.sessions import session_for_tests
 
 TOPIC, ANSWERS, TABLE = "packets", "answers", "live.answers"
 STEP_SECONDS = 100
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-ROWS = (12_000, 450, 450, 450)
+ROWS = (12_000, 450, 450, 450, 450)
 """In each step; the first has more than a first micro-batch takes."""
 
-GROWN_IN, KILLED_IN, LOST_IN = 1, 2, 3
-"""The steps in which a partition is added, the process is killed, and rows are deleted before they are read."""
+GROWN_IN, KILLED_IN, LOST_IN, LAST_IN = 1, 2, 3, 4
+"""The steps in which a partition is added, the process is killed, rows are deleted before they are read, and the last.
+
+Tasks read the records of the first three and of the last step. From the kill to that, Spark reads them.
+"""
 
 DELETED_OF_LOST_STEP = 50
 BAD_VALUES = (b"\xff\xfe{", b'{"ts": ', None, b"")
@@ -110,7 +116,7 @@ class Sink:
     def __init__(
         self, folder: Path, topics: Topics, servers: str, *, postgres: str, steps: list[int], kills: bool
     ) -> None:
-        self._folder, self._topics, self._steps, self._kills = folder, topics, steps, kills
+        self._folder, self._topics, self._steps, self.kills = folder, topics, steps, kills
         self.read_by_spark: list[tuple[bool, int]] = []
         self._sink = kafka_sink(ANSWERS, servers)
         self._sink.check()
@@ -131,7 +137,8 @@ class Sink:
         self._iceberg.write(answers, "a", micro_batch_id)
         if self._postgres is not None:
             self._postgres.write(answers, "a", micro_batch_id)
-        if self._kills and micro_batch_id == KILLED_IN + 1:
+        if self.kills and micro_batch_id == KILLED_IN + 1:
+            (self._folder / "read_by_spark.json").write_text(json.dumps(self.read_by_spark))
             os.kill(os.getpid(), signal.SIGKILL)
         answers.write.mode("overwrite").parquet(str(self._folder / "answers" / f"{micro_batch_id:03}"))
         # The first step takes two micro-batches.
@@ -142,11 +149,38 @@ class Sink:
             write(self._topics, step)
 
 
+def _reads_of_topic(spark: SparkSession) -> list[Mapping[str, Any]]:
+    """What Spark tells of the topic, for each micro-batch that has finished."""
+    progress = [json.loads(one.json) for query in spark.streams.active for one in query.recentProgress]
+    return [source for one in progress for source in one["sources"] if "Kafka" in source["description"]]
+
+
 def _rows_read_by_spark(spark: SparkSession) -> list[tuple[bool, int]]:
     """Of each micro-batch that has finished, whether the offsets of the topic went on, and how many rows Spark read."""
-    progress = [json.loads(one.json) for query in spark.streams.active for one in query.recentProgress]
-    topics = [source for one in progress for source in one["sources"] if "Kafka" in source["description"]]
-    return [(source["startOffset"] != source["endOffset"], source["numInputRows"]) for source in topics]
+    reads = _reads_of_topic(spark)
+    return [(source["startOffset"] != source["endOffset"], source["numInputRows"]) for source in reads]
+
+
+def _run(spark: SparkSession, servers: str, folder: Path, sink: Sink, *, until: int | None = None) -> dict[str, Any]:
+    """Run the network until the sink kills the process, a step is read, or, without one, all is answered."""
+    checkpoint, drained = folder / "checkpoint", False
+    with network_over(servers).start(spark, checkpoint=checkpoint, sink=sink, advisory=True, **QUICK) as run:
+        if sink.kills:
+            run.await_termination(PATIENCE_SECONDS)
+        elif until is not None:
+            # A drain would move the time on, and rows that come then would be late.
+            wait_until(run, lambda: _has_read(spark, until), f"step {until}")
+            sink.read_by_spark = _rows_read_by_spark(spark)
+        else:
+            drained = run.drain(PATIENCE_SECONDS)
+    status = run.status()
+    told = {"drained": drained, "unreadable_rows": status.unreadable_rows, "lost_rows": status.lost_rows}
+    return told | {"read_by_spark": sink.read_by_spark, "exception": str(run.exception or "")}
+
+
+def _has_read(spark: SparkSession, step: int) -> bool:
+    ends = {str(partition): offset_after(step, partition) for partition in range(partitions_in(step))}
+    return any(source["endOffset"] == {TOPIC: ends} for source in _reads_of_topic(spark))
 
 
 def main() -> None:
@@ -158,25 +192,22 @@ def main() -> None:
     options = connector_settings(connectors, are_there=True)
     spark = session_for_tests(options={"spark.jars": jars} | options)
     topics = Topics(spark, servers)
+    sink = partial(Sink, folder, topics, servers, postgres=postgres)
     if which == "first":
         topics.create(TOPIC, partitions_in(0))
         topics.create(ANSWERS, 2, **{"cleanup.policy": "compact"})
         write(topics, 0)
-        sink = Sink(folder, topics, servers, postgres=postgres, steps=[GROWN_IN, KILLED_IN], kills=True)
-    else:
-        write(topics, LOST_IN)
-        # What was being read when the process was killed is gone, too, and some of what came since.
-        topics.delete_before(TOPIC, 0, offset_after(KILLED_IN, 0) + DELETED_OF_LOST_STEP)
-        sink = Sink(folder, topics, servers, postgres=postgres, steps=[], kills=False)
-    checkpoint = folder / "checkpoint"
-    with network_over(servers).start(spark, checkpoint=checkpoint, sink=sink, advisory=True, **QUICK) as run:
-        if which == "first":
-            run.await_termination(PATIENCE_SECONDS)
-        drained = run.drain(PATIENCE_SECONDS)
-    status = run.status()
-    outcome = {"drained": drained, "unreadable_rows": status.unreadable_rows, "lost_rows": status.lost_rows}
-    outcome |= {"read_by_spark": sink.read_by_spark}
-    (folder / "outcome.json").write_text(json.dumps(outcome | {"exception": str(run.exception or "")}))
+        _run(spark, servers, folder, sink(steps=[GROWN_IN, KILLED_IN], kills=True))
+        return
+    write(topics, LOST_IN)
+    # What was being read when the process was killed is gone, too, and some of what came since.
+    topics.delete_before(TOPIC, 0, offset_after(KILLED_IN, 0) + DELETED_OF_LOST_STEP)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(topic_way, "find_spec", lambda _name: None)
+        outcome = _run(spark, servers, folder, sink(steps=[], kills=False), until=LOST_IN)
+    write(topics, LAST_IN)
+    last = _run(spark, servers, folder, sink(steps=[], kills=False))
+    (folder / "outcome.json").write_text(json.dumps(outcome | {"last": last}))
     records = spark.read.format("kafka").option("kafka.bootstrap.servers", servers).option("subscribe", ANSWERS).load()
     if DELTA.fits():
         spark.read.format("delta").load(str(folder / "table")).write.parquet(str(folder / "in_table"))

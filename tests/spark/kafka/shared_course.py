@@ -1,4 +1,4 @@
-"""Two networks on one topic: one is overloaded by bursts, the other has slept for two hours and skips what is old."""
+"""Two networks on one topic: one logs in and is overloaded, the other has slept for two hours and skips what is old."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from streamshed.spark.run import Run
 from tests.programs import script
 from tests.spark.budget import note_all_starts
 from tests.spark.harness import PATIENCE_SECONDS, Collected, wait_for_micro_batch, wait_until
-from tests.spark.kafka.broker import Topics
+from tests.spark.kafka.broker import Broker, Topics
 from tests.spark.sessions import session_for_tests
 from tests.spark.streaming.calibrated import calibrate
 from tests.spark.streaming.slow_machine import Machine, run_on
@@ -81,8 +81,9 @@ def _flows(servers: str, watermark: str, **settings: Any) -> Rows:
     return ss.stream("flows", source, time="ts", watermark=watermark, parse=parse)
 
 
-def _overloaded(servers: str) -> QueryNetwork:
-    windows = _flows(servers, "1 second").window(f"{WINDOW_SECONDS} seconds")
+def _overloaded(broker: Broker) -> QueryNetwork:
+    flows = _flows(broker.secure_servers, "1 second", options=broker.secure_options)
+    windows = flows.window(f"{WINDOW_SECONDS} seconds")
     return ss.network(windows.agg(n="count(*)", t="sum(v)").query("q"))
 
 
@@ -108,8 +109,8 @@ class Stepping:
             _write(self.topics, rows_of(self.steps.pop(0), self.ends))
 
 
-def _start_overloaded(spark: SparkSession, servers: str, checkpoint: Path, sink: Stepping) -> Run:
-    queries = _overloaded(servers)
+def _start_overloaded(spark: SparkSession, broker: Broker, checkpoint: Path, sink: Stepping) -> Run:
+    queries = _overloaded(broker)
     calibrate(
         queries,
         checkpoint / "time" / "control.json",
@@ -125,16 +126,17 @@ def _start_overloaded(spark: SparkSession, servers: str, checkpoint: Path, sink:
     return run
 
 
-def _run(spark: SparkSession, servers: str, topics: Topics, folder: Path) -> dict[str, Any]:
+def _run(spark: SparkSession, broker: Broker, topics: Topics, folder: Path) -> dict[str, Any]:
     ends = int(time.time()) // LATE_WINDOW_SECONDS * LATE_WINDOW_SECONDS
     _write(topics, history(ends))
     sink, late_sink = Stepping(topics, ends), Collected()
     late_settings = {"trigger": "3 seconds", "partitions": 1, "max_age": f"{AGE_SECONDS} seconds"}
-    with _start_overloaded(spark, servers, folder / "overloaded", sink) as run:
+    with _start_overloaded(spark, broker, folder / "overloaded", sink) as run:
         # By then what is new waits behind what is old.
         wait_for_micro_batch(run, 1)
-        with _late(servers).start(spark, checkpoint=folder / "late", sink=late_sink, **late_settings) as late:
+        with _late(broker.servers).start(spark, checkpoint=folder / "late", sink=late_sink, **late_settings) as late:
             wait_until(run, lambda: not sink.steps, "the last step")
+            plans = _plans(spark)
             drained = [one.drain(PATIENCE_SECONDS) for one in (run, late)]
     columns = ["micro_batch_id", "offered_rows", "admitted_rows", "sampling_rate", "reason", "sizes_known"]
     columns += ["expected_offered_rows", "unshed_seconds", "budget_seconds"]
@@ -145,8 +147,16 @@ def _run(spark: SparkSession, servers: str, topics: Topics, folder: Path) -> dic
         "journal": json.loads(run.journal()[columns].to_json(orient="records")),
         "rows": [_told(row) for row in sink.collected],
         "late_rows": [_told(row) for row in late_sink],
+        "plans": plans,
+        "explained": str(_overloaded(broker).explain()),
         "skipped_rows": int(late.journal()["skipped_rows"].fillna(0).sum()),
     }
+
+
+def _plans(spark: SparkSession) -> list[str]:
+    """The plans of what runs, as Spark tells them, with all that it tells."""
+    queries: list[Any] = [query._jsq for query in spark.streams.active]  # noqa: SLF001 - else they are printed
+    return [query.explainInternal(True) for query in queries]
 
 
 def _told(row: Any) -> dict[str, Any]:
@@ -157,13 +167,13 @@ def _told(row: Any) -> dict[str, Any]:
 def main() -> None:
     """Run them, and write down what came of it: the arguments are the folder and the broker."""
     note_all_starts()
-    folder, servers = Path(sys.argv[1]), sys.argv[2]
+    folder, broker = Path(sys.argv[1]), Broker(**json.loads(sys.argv[2]))
     spark = session_for_tests(
         options={"spark.jars": script("jars.sh", "kafka")} | connector_settings([KAFKA], are_there=True)
     )
-    topics = Topics(spark, servers)
+    topics = Topics(spark, broker.servers)
     topics.create(TOPIC, PARTITIONS)
-    (folder / "outcome.json").write_text(json.dumps(_run(spark, servers, topics, folder)))
+    (folder / "outcome.json").write_text(json.dumps(_run(spark, broker, topics, folder)))
     topics.close()
 
 

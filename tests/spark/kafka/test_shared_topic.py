@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from tests.spark.kafka.broker import PASSWORD, Broker
 from tests.spark.kafka.shared_course import (
     AGE_SECONDS,
     BEGINS_BEFORE_SECONDS,
@@ -28,6 +29,7 @@ from tests.spark.kafka.shared_course import (
     LIVE_SECONDS,
     STEP_SECONDS,
     STEPS,
+    TOPIC,
     WINDOW_SECONDS,
     history,
     rows_of,
@@ -49,11 +51,13 @@ class Outcome:
         told: What the process says.
         truth: What DuckDB says of the windows of the overloaded network.
         late_truth: The same of the other one's.
+        folder: Where it has left its log and the checkpoints.
     """
 
     told: Mapping[str, Any]
     truth: Truth
     late_truth: Truth
+    folder: Path
 
     def bursts(self, rows: int) -> list[Mapping[str, Any]]:
         """The journal's rows of the micro-batches of so many rows."""
@@ -74,9 +78,9 @@ class Outcome:
 
 
 @pytest.fixture(scope="module")
-def outcome(servers: str, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def outcome(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     folder = tmp_path_factory.mktemp("shared")
-    command = [sys.executable, "-m", "tests.spark.kafka.shared_course", str(folder), servers]
+    command = [sys.executable, "-m", "tests.spark.kafka.shared_course", str(folder), json.dumps(asdict(broker))]
     with (folder / "log").open("w") as log:
         done = subprocess.run(command, stdout=log, stderr=log, check=False, cwd=_ROOT, env=os.environ)
     assert done.returncode == 0, (folder / "log").read_text()[-3000:]
@@ -84,7 +88,7 @@ def outcome(servers: str, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     ends = told["ends"]
     rows = [*history(ends), *(row for step in range(len(STEPS)) for row in rows_of(step, ends))]
     table = pa.table({"second": [second for second, _ in rows], "v": [value for _, value in rows]})
-    return Outcome(told, _exact(table, WINDOW_SECONDS), _exact(table, LATE_WINDOW_SECONDS))
+    return Outcome(told, _exact(table, WINDOW_SECONDS), _exact(table, LATE_WINDOW_SECONDS), folder)
 
 
 def _exact(rows: pa.Table, size: int) -> Truth:
@@ -144,6 +148,19 @@ def test_answers_of_the_burst_are_estimates(outcome: Outcome) -> None:
             row = answers[start, name]
             assert not row["exact"]
             assert abs(row["value"] - outcome.truth[start, name]) < 4.5 * row["standard_error"]
+
+
+def test_tasks_read_for_who_has_password_and_certificate(outcome: Outcome) -> None:
+    assert "records of flows are read by tasks" in outcome.told["explained"]
+    overloaded, late = sorted(outcome.told["plans"], key=lambda plan: "headers" in plan)
+    assert TOPIC in late
+    assert "mapInArrow" in overloaded or "MapInArrow" in overloaded
+
+
+def test_the_password_is_shown_nowhere(outcome: Outcome) -> None:
+    files = [path for path in outcome.folder.rglob("*") if path.is_file()]
+    assert {"log", "network.json", "outcome.json"} <= {path.name for path in files}
+    assert [path for path in files if PASSWORD.encode() in path.read_bytes()] == []
 
 
 def test_windows_of_the_late_network_are_gaps_or_exact(outcome: Outcome) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import traceback
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +13,13 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from streamshed.columnar import topic_rows
+from streamshed.columnar.topic_client import client_settings
 from streamshed.columnar.topic_rows import TopicRows, record_reader
 from streamshed.columnar.topic_spans import BLOCK_OFFSETS, TopicSpan
-from streamshed.columnar.topic_way import client_settings
+from streamshed.errors import SourceUnavailableError
 from streamshed.network.source.kafka_source import kafka
+from tests.spark.kafka.broker import PASSWORD, Broker
 
 _ROWS = 3 * BLOCK_OFFSETS + 100
 _PATIENCE_SECONDS = 30
@@ -88,6 +93,34 @@ def test_what_was_deleted_is_left_out(servers: str, admin: AdminClient) -> None:
     assert _rows(servers, TopicSpan("plain", 1, 0, 900), 0, 900).num_rows == 0
     # As if the topic had been made anew, with fewer records.
     assert _rows(servers, TopicSpan("plain", 1, _ROWS + 10, _ROWS + 20), _ROWS + 10, _ROWS + 20).num_rows == 0
+
+
+def test_who_has_password_and_certificate_reads_the_same(broker: Broker) -> None:
+    span = TopicSpan("plain", 1, 1000, 1100)
+    table = _rows(broker.secure_servers, span, 1000, 1100, dict(broker.secure_options))
+    assert _pairs(table) == [(_value(number), number) for number in range(1000, 1100)]
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"kafka.ssl.truststore.location": "/nowhere.pem"}, "on each machine that runs tasks"),
+        ({"kafka.ssl.truststore.location": "reader.pem"}, "certificate verify failed"),
+        ({"kafka.sasl.jaas.config": "wrong"}, "Authentication failed"),
+    ],
+)
+def test_who_may_not_read_is_told_why_and_no_secret(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, changed: dict[str, str], says: str
+) -> None:
+    monkeypatch.setattr(topic_rows, "_PATIENCE_SECONDS", 3.0)
+    options = {**broker.secure_options, **changed}
+    if changed.keys() == {"kafka.sasl.jaas.config"}:
+        options |= {name: text.replace(PASSWORD, f"not-{PASSWORD}") for name, text in broker.secure_options.items()}
+    folder = Path(broker.secure_options["kafka.ssl.truststore.location"]).parent
+    options["kafka.ssl.truststore.location"] = str(folder / options["kafka.ssl.truststore.location"])
+    with pytest.raises(SourceUnavailableError, match=says) as raised:
+        _rows(broker.secure_servers, TopicSpan("plain", 1, 1000, 1100), 1000, 1100, options)
+    assert PASSWORD not in "".join(traceback.format_exception(raised.value))
 
 
 def test_markers_of_transactions_are_no_rows(servers: str, admin: AdminClient) -> None:

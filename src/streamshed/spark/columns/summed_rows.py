@@ -30,6 +30,7 @@ from streamshed.sharing.instructions import Match
 from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, admitting_names, is_parsed
+from streamshed.spark.cluster.warm_workers import obstacle_to_topics
 from streamshed.spark.columns import file_spans
 from streamshed.spark.columns.span_rows import SpanRows
 from streamshed.spark.columns.taking import SUMS_STRUCT, LookupFiles, Taking
@@ -334,7 +335,7 @@ def _are_read(spark: SparkSession, files: DataFrame | None, work: StreamWork, *,
     try:
         if isinstance(work.stream.source, KafkaSource):
             check_topics(work, samples=samples, drops=drops)
-            return files is not None
+            return files is not None and not obstacle_to_topics(spark, work.stream.name)
         if not is_of_lines(work.stream):
             check_files(work, samples=samples, drops=drops)
         if files is None:

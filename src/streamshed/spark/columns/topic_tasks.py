@@ -5,6 +5,8 @@ Rests on Spark's internals: tests/spark/kafka/test_topics.py.
 
 from __future__ import annotations
 
+import socket
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
@@ -16,9 +18,10 @@ from pyspark.sql import functions as F
 
 from streamshed.columnar.row_file import RowFile
 from streamshed.columnar.spark_hash import block_draws
-from streamshed.columnar.topic_rows import TopicRows, record_reader
+from streamshed.columnar.topic_client import client_settings
+from streamshed.columnar.topic_rows import RecordReader, TopicRows, record_reader
 from streamshed.columnar.topic_spans import TopicSpan, share_of_task
-from streamshed.columnar.topic_way import client_settings
+from streamshed.errors import MissingExtraError
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.planning.place.block_cut import UNREAD, BlockCut
@@ -70,16 +73,28 @@ class TopicTasks(SpanRows):
 
         Args:
             record_batches: In `FILE_ROW` the number of the task, and what all rows are told in the micro-batch.
+
+        Raises:
+            MissingExtraError: This worker lacks the extra, which the driver has.
         """
-        shares = [batch for batch in record_batches if batch.num_rows]
+        shares, reader = [batch for batch in record_batches if batch.num_rows], self._reader()
         try:
             yield from super().rows(shares)
         finally:
-            record_reader(tuple(sorted(self.settings.items()))).rest()
+            reader.rest()
         firsts = [row for batch in shares for row in batch.select([FILE_ROW, CARRIER_TIME, CARRIER_UNTIL]).to_pylist()]
         for row in firsts:
             if row[FILE_ROW] == 0 and row[CARRIER_TIME] is not None:
                 yield self.taking.carrier_row(self.salt, row[CARRIER_TIME], row[CARRIER_UNTIL])
+
+    def _reader(self) -> RecordReader:
+        try:
+            return record_reader(tuple(sorted(self.settings.items())))
+        except ImportError as error:
+            raise MissingExtraError(
+                f'stream "{self.salt}": its topics are to be read by {sys.executable} on {socket.gethostname()}, which'
+                f" lacks the extra streamshed[kafka] ({error})"
+            ) from error
 
     def _stretches(self, spans: pa.RecordBatch) -> Iterator[Stretch]:
         for row in spans.select([FILE_ROW, TOPIC_SPANS]).to_pylist():

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from streamshed.errors import (
     IncompatibleCheckpointError,
     InvalidExpressionError,
+    MissingExtraError,
     ServerUnavailableError,
     SinkUnavailableError,
     SourceUnavailableError,
@@ -66,6 +67,15 @@ _EXPLAINED: tuple[tuple[str, type[StreamshedError], str], ...] = (
         r"streamshed\.errors\.SourceUnavailableError: iceberg",
         SourceUnavailableError,
         "a table of Iceberg that is read as a stream cannot be read on",
+    ),
+    (
+        r"streamshed\.errors\.MissingExtraError: stream",
+        MissingExtraError,
+        (
+            "a task cannot read topics: a worker came later, or has another Python, than those that were asked at the"
+            " start; run `pip install 'streamshed[kafka]'` wherever tasks run, and start again from the checkpoint, or"
+            " uninstall confluent-kafka where the network is started: then Spark reads the records"
+        ),
     ),
     (
         r"the manifest does not name a sharing class",

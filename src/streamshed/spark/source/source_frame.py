@@ -83,7 +83,7 @@ def _limited(reader: DataStreamReader, source: FolderSource, *, in_pieces: bool)
 
 
 def files_read_by_tasks(
-    reader: DataFrameReader | DataStreamReader, domain: TimeDomain, names: Container[str]
+    spark: SparkSession, domain: TimeDomain, names: Container[str], *, is_streaming: bool
 ) -> dict[str, DataFrame]:
     """Return, by stream whose rows are in files, these files: tasks may read them in the place of Spark.
 
@@ -92,14 +92,16 @@ def files_read_by_tasks(
     Sides of joins read the rows of a stream once more, and all who read it read it alike: there Spark reads the files.
 
     Args:
-        reader: Reads folders.
+        spark: The session that the rows are read in.
         domain: The time domain.
         names: The streams whose folders are read.
+        is_streaming: Whether what comes later is read, too; if not, topics are left out.
     """
+    reader = spark.readStream if is_streaming else spark.read
     read = [stream for stream in domain.sources if stream.name in names and stream.name not in domain.sides]
     of_topics = [stream.name for stream in read if isinstance(stream.source, KafkaSource)]
     return {stream.name: _files(reader, stream) for stream in read if are_in_files_here(stream)} | {
-        name: carrier_frame(SparkSession.active()) for name in of_topics if isinstance(reader, DataStreamReader)
+        name: carrier_frame(spark) for name in of_topics if is_streaming
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -15,6 +17,7 @@ from streamshed.columnar import topic_rows
 from streamshed.columnar.spark_hash import as_uniform, hash_of_row
 from streamshed.columnar.topic_rows import RecordRun
 from streamshed.columnar.topic_spans import BLOCK_OFFSETS, TopicSpan
+from streamshed.errors import MissingExtraError
 from streamshed.planning.place.block_cut import UNREAD
 from streamshed.spark.columns import topic_tasks
 from streamshed.spark.columns.topic_tasks import TopicTasks
@@ -140,6 +143,15 @@ def test_one_task_brings_the_carrier(reader: Reader) -> None:
     assert handed.carriers == [("rows", 5, 3)]
     _read(handed)
     assert (len(handed.carriers), reader.rests) == (1, 2 * TASKS)
+
+
+def test_a_worker_that_lacks_the_client_says_whose_topics_and_which_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "confluent_kafka", None)
+    topic_rows.record_reader.cache_clear()
+    with pytest.raises(MissingExtraError) as raised:
+        _read(Handed())
+    for part in ('stream "rows"', sys.executable, socket.gethostname(), "streamshed[kafka]"):
+        assert part in str(raised.value)
 
 
 def test_rows_are_sampled_by_what_identifies_them_as_spark_samples_them(reader: Reader) -> None:

@@ -12,6 +12,7 @@ import pytest
 from streamshed.errors import (
     IncompatibleCheckpointError,
     InvalidExpressionError,
+    MissingExtraError,
     SinkUnavailableError,
     SourceUnavailableError,
 )
@@ -38,6 +39,16 @@ STREAM = "[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted 
             'streamshed.errors.SourceUnavailableError: iceberg "live.fares": rows of it SQLSTATE: 38000\n=== Streaming',
             SourceUnavailableError,
             'iceberg "live.fares": rows of it',
+        ),
+        (
+            'streamshed.errors.MissingExtraError: stream "packets": its topics are to be read by /python on b, which',
+            MissingExtraError,
+            'stream "packets": its topics are to be read by /python on b',
+        ),
+        (
+            "streamshed.errors.MissingExtraError: stream",
+            MissingExtraError,
+            "run `pip install 'streamshed[kafka]'` wherever tasks run",
         ),
         (
             "SparkRuntimeException: [USER_RAISED_EXCEPTION] the manifest does not name a sharing class that has slices",

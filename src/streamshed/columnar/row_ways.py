@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from streamshed.columnar.column_work import column_work
 from streamshed.columnar.expressions.dialect import Dialect
-from streamshed.columnar.topic_way import check_topics
+from streamshed.columnar.topics.topic_way import check_topics
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.errors import StreamshedError
 from streamshed.network.model.network import QueryNetwork

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.columnar.topic_client import client_settings
+from streamshed.columnar.topics.topic_client import client_settings
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.source.kafka_source import kafka
 

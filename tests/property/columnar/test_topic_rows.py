@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.columnar import topic_rows
 from streamshed.columnar.row_file import FileBlock
-from streamshed.columnar.topic_rows import RecordReader, TopicRows
-from streamshed.columnar.topic_spans import BLOCK_OFFSETS, TopicSpan, share_of_task
+from streamshed.columnar.topics import topic_rows
+from streamshed.columnar.topics.topic_rows import RecordReader, TopicRows
+from streamshed.columnar.topics.topic_spans import BLOCK_OFFSETS, TopicSpan, share_of_task
 from streamshed.errors import ServerUnavailableError, SourceUnavailableError
 
 TOPIC, PARTITION = "packets", 3

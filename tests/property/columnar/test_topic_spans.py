@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.columnar.topic_spans import BLOCK_OFFSETS, TopicSpan, share_of_task, spans_between
+from streamshed.columnar.topics.topic_spans import BLOCK_OFFSETS, TopicSpan, share_of_task, spans_between
 from streamshed.spark.checkpoint.partition_offsets import rows_by_partition
 
 _OFFSETS = st.dictionaries(

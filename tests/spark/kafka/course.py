@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import streamshed as ss
-from streamshed.columnar import topic_way
+from streamshed.columnar.topics import topic_way
 from streamshed.network.model.network import QueryNetwork
 from streamshed.spark.common.connector import DELTA, KAFKA, connector_settings
 from streamshed.spark.sinks.delta_sink import delta_sink

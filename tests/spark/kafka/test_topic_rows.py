@@ -13,10 +13,10 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from streamshed.columnar import topic_rows
-from streamshed.columnar.topic_client import client_settings
-from streamshed.columnar.topic_rows import TopicRows, record_reader
-from streamshed.columnar.topic_spans import BLOCK_OFFSETS, TopicSpan
+from streamshed.columnar.topics import topic_rows
+from streamshed.columnar.topics.topic_client import client_settings
+from streamshed.columnar.topics.topic_rows import TopicRows, record_reader
+from streamshed.columnar.topics.topic_spans import BLOCK_OFFSETS, TopicSpan
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.source.kafka_source import kafka
 from tests.spark.kafka.broker import PASSWORD, Broker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamshed.columnar.topic_client import client_settings
+from streamshed.columnar.topics.topic_client import client_settings
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.source.kafka_source import kafka
 

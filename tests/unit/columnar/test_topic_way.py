@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from streamshed.columnar import topic_way
 from streamshed.columnar.row_ways import record_ways
+from streamshed.columnar.topics import topic_way
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.source.kafka_source import kafka

@@ -19,7 +19,7 @@ from streamshed.columnar.column_work import ColumnWork, column_work, line_types
 from streamshed.columnar.expressions.compiled import compiled
 from streamshed.columnar.expressions.dialect import ASSUMED_SETTINGS, Dialect
 from streamshed.columnar.file_way import check_files, csv_files, is_of_lines
-from streamshed.columnar.topic_way import check_topics
+from streamshed.columnar.topics.topic_way import check_topics
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.identity import IdentityKind

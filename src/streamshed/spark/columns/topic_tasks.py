@@ -18,9 +18,9 @@ from pyspark.sql import functions as F
 
 from streamshed.columnar.row_file import RowFile
 from streamshed.columnar.spark_hash import block_draws
-from streamshed.columnar.topic_client import client_settings
-from streamshed.columnar.topic_rows import RecordReader, TopicRows, record_reader
-from streamshed.columnar.topic_spans import TopicSpan, share_of_task
+from streamshed.columnar.topics.topic_client import client_settings
+from streamshed.columnar.topics.topic_rows import RecordReader, TopicRows, record_reader
+from streamshed.columnar.topics.topic_spans import TopicSpan, share_of_task
 from streamshed.errors import MissingExtraError
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.kafka_source import KafkaSource

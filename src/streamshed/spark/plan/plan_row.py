@@ -9,7 +9,7 @@ from typing import Any
 
 from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.shed_interval import ShedInterval, share_name
-from streamshed.columnar.topic_spans import TopicSpan
+from streamshed.columnar.topics.topic_spans import TopicSpan
 from streamshed.joins.choose.directive import JoinDirective
 from streamshed.planning.place.block_cut import BlockCut
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of

@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from streamshed.columnar.file_rows import block_rows
 from streamshed.columnar.text_rows import block_sizes
-from streamshed.columnar.topic_spans import TopicSpan, spans_between
+from streamshed.columnar.topics.topic_spans import TopicSpan, spans_between
 from streamshed.errors import SourceUnavailableError
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.sources import FileFormat, FolderSource

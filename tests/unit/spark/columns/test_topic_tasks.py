@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamshed.columnar import topic_rows
 from streamshed.columnar.spark_hash import as_uniform, hash_of_row
-from streamshed.columnar.topic_rows import RecordRun
-from streamshed.columnar.topic_spans import BLOCK_OFFSETS, TopicSpan
+from streamshed.columnar.topics import topic_rows
+from streamshed.columnar.topics.topic_rows import RecordRun
+from streamshed.columnar.topics.topic_spans import BLOCK_OFFSETS, TopicSpan
 from streamshed.errors import MissingExtraError
 from streamshed.planning.place.block_cut import UNREAD
 from streamshed.spark.columns import topic_tasks

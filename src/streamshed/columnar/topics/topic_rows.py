@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from streamshed.columnar.row_file import FileBlock, RowPart
-from streamshed.columnar.topic_spans import BLOCK_OFFSETS, TopicSpan
+from streamshed.columnar.topics.topic_spans import BLOCK_OFFSETS, TopicSpan
 from streamshed.errors import ServerUnavailableError, SourceUnavailableError
 from streamshed.joins.model.arrays import Ints
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from streamshed.columnar.file_way import check_shedding
-from streamshed.columnar.topic_client import client_settings
+from streamshed.columnar.topics.topic_client import client_settings
 from streamshed.columnar.untranslatable import Untranslatable
 from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.sharing.stream_work import StreamWork

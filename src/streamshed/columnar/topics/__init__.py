@@ -1,0 +1,1 @@
+"""Records of topics that tasks read: with which client, which offsets, as which rows."""

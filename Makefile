@@ -9,6 +9,8 @@ unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON PYSPARK_
 
 BIN := .venv/bin
 PURE_TESTS := src/streamshed benchmarks/streamshed_bench tests --ignore=tests/spark
+# One session more than cores: tests that wait for a browser or a program leave a core free.
+PURE_SESSIONS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 SPARK_TESTS := tests/spark
 ELASTIC_TESTS := $(SPARK_TESTS)/elastic
 # A thorough run of these measures times, and has the machine to itself.
@@ -39,7 +41,7 @@ test-thorough: setup ## run them with five times as many examples, and those tha
 	@bash scripts/parts.sh test-thorough test-pure test-spark test-elastic
 
 test-pure: setup ## run the doctests, unit and property tests (no Spark)
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PURE_TESTS)
+	$(BIN)/python -m pytest --numprocesses $(PURE_SESSIONS) --dist worksteal $(PURE_TESTS)
 
 test-spark: setup ## run the tests on Spark, in two sessions side by side; SPARK_SESSIONS=1 runs them one by one
 	$(BIN)/python -m pytest --numprocesses $(SPARK_SESSIONS) --dist loadscope --no-loadscope-reorder $(APART) $(SPARK_TESTS)

@@ -14,12 +14,21 @@ from tests.spark.trunks.together import TOGETHER, together_with
 from tests.thoroughness import is_thorough
 
 _HERE = Path(__file__).parent
-_TRUNKS, _ELASTIC = "tests/spark/trunks/", "tests/spark/elastic/"
-_WHOLE = (_ELASTIC, "tests/spark/kafka/")
+_TRUNKS, _ELASTIC, _KAFKA = "tests/spark/trunks/", "tests/spark/elastic/", "tests/spark/kafka/"
+_WHOLE = (_ELASTIC, _KAFKA)
 """Folders whose tests run in one session: they share servers."""
 
-_FIRST = (*(f"{_TRUNKS}{trunks[0]}/" for trunks in TOGETHER), f"{_TRUNKS}drop/", _ELASTIC, "tests/spark/batch/")
-"""The longest come first, one in each session. Each begins with two: what is third waits behind the first."""
+_FIRST = (
+    *(f"{_TRUNKS}{trunks[0]}/" for trunks in TOGETHER),
+    f"{_TRUNKS}drop/",
+    _ELASTIC,
+    _KAFKA,
+    *(f"tests/spark/{begin}" for begin in ("kill_loop/", "tables/", "streaming/", "exactness/", "test_")),
+)
+"""The longest come first, one in each session. Each begins with two: what is third waits behind the first.
+
+The many short files of the other folders come last, so that both sessions end together.
+"""
 
 
 def pytest_configure(config: pytest.Config) -> None:

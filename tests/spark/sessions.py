@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+from py4j.java_gateway import JavaClass, JavaMember, JavaPackage, JVMView
 from pyspark.sql import SparkSession
 
 from streamshed.spark.cluster.session import LOCAL_SETTINGS, START_SETTINGS
@@ -43,6 +46,7 @@ def session_for_tests(master: str = "local[2]", options: Mapping[str, str] | Non
     """
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    remember_java_names()
     settings = {
         "spark.driver.memory": "3g",
         "spark.driver.extraJavaOptions": f"{QUICK_JAVA} -Xmn1200m -Xms2500m",
@@ -59,6 +63,26 @@ def session_for_tests(master: str = "local[2]", options: Mapping[str, str] | Non
     session: SparkSession = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+@cache
+def remember_java_names() -> None:
+    """Let this process ask Java only once for each package, class and static method.
+
+    PySpark asks anew for each column. For a name that is no class, Java looks into all archives of Spark each time.
+    """
+    for kind in (JVMView, JavaPackage, JavaClass):
+        kind.__getattr__ = _remembering(kind.__getattr__)
+
+
+def _remembering(ask: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    def remembered(asked: Any, name: str) -> Any:
+        answer = ask(asked, name)
+        if isinstance(answer, JavaPackage | JavaClass | JavaMember):
+            vars(asked)[name] = answer
+        return answer
+
+    return remembered
 
 
 NOT_FUSED: Mapping[str, str] = {"spark.sql.codegen.wholeStage": "false"}

@@ -17,6 +17,7 @@ class Names(NamedTuple):
     """What the shipped package defines, benchmarks apart."""
 
     modules: set[str]
+    classes: Counter[str]
     definitions: Counter[str]
     fields: set[str]
 
@@ -31,6 +32,7 @@ def defined() -> Names:
     ]
     return Names(
         modules={file.name for file in files},
+        classes=Counter(kind.name for kind in classes),
         definitions=Counter(definitions),
         fields={f"{kind.name}.{field}" for kind in classes for field in members(kind)},
     )
@@ -55,10 +57,7 @@ def test_what_a_term_names_is_one_thing(name: str) -> None:
 
 
 def test_no_two_classes_have_one_name() -> None:
-    files = (ROOT / "src/streamshed").rglob("*.py")
-    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
-    counts = Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
-    assert [name for name, count in counts.items() if count > 1] == []
+    assert [name for name, count in defined().classes.items() if count > 1] == []
 
 
 def test_no_term_is_there_twice() -> None:

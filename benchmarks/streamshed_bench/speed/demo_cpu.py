@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from streamshed.cli.demo.workload import demo_network
 from streamshed.traces.kafka_shape import KafkaShape
 from streamshed.traces.load_profile import constant_load
 from streamshed.traces.stage import StagingOptions, stage
+from streamshed_bench.errors import UnfinishedBenchmarkError
 from streamshed_bench.runs.cpu_time import CpuMeter, CpuSeconds, cpu_meter
 from streamshed_bench.runs.turnstile import Turnstile, dropped_in_turn
 from streamshed_bench.runs.workplace import Workplace
@@ -86,13 +87,15 @@ def demo_cpu(
 
     Raises:
         StuckQueryError: The query did not go on.
+        UnfinishedBenchmarkError: A micro-batch did not have the rows of its ten files.
     """
     folder = place.new("demo")
     folder.mkdir()
     packets = make_packets(folder, seed=seed)
     placer = _staged(packets, sizes, lambda share: progress("staging the demo's packets", 0.2 * share))
     with ExitStack() as stack:
-        placer.place(ROWS)
+        # A new run reads files in pieces while some wait: so the first micro-batch has one, and none waits behind it.
+        placer.place(1)
         run, turnstile = _started(stack, packets, spark, place)
         turnstile.first(timeout_seconds=_TIMEOUT_SECONDS)
 
@@ -106,7 +109,26 @@ def demo_cpu(
         before = ran(sizes.warm_up - 1, "warming up the demo's queries", 0.2, 0.6)
         after = ran(sizes.micro_batches, "the demo's queries", 0.6, 1.0)
         rows = tuple(int(rows) for rows in run.journal()["offered_rows"])
+    check_rows(rows)
     return DemoRun(cpu=None if before is None or after is None else after.since(before), rows=rows)
+
+
+def check_rows(rows: Sequence[int]) -> None:
+    """Make sure that all micro-batches but the first have `ROWS` rows: by them CPU time is divided.
+
+    Raises:
+        UnfinishedBenchmarkError: One has not.
+
+    Example:
+        >>> check_rows([50_000, ROWS, ROWS])
+        >>> check_rows([50_000, ROWS, 100_000])
+        Traceback (most recent call last):
+        ...
+        streamshed_bench.errors.UnfinishedBenchmarkError: micro-batch 2 of the demo had 100000 rows, not 500000
+    """
+    for number, of_micro_batch in enumerate(rows[1:], 1):
+        if of_micro_batch != ROWS:
+            raise UnfinishedBenchmarkError(f"micro-batch {number} of the demo had {of_micro_batch} rows, not {ROWS}")
 
 
 def _staged(packets: DemoPackets, sizes: DemoSizes, progress: Callable[[float], None]) -> FilePlacer:

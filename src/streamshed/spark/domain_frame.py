@@ -142,6 +142,7 @@ def _compiled(
         ],
         depth=manifest.max_depth,
         costs=costs,
+        types={stream.work.stream.name: stream.values.types for stream in draft.compiled.streams},
     )
 
 

@@ -9,10 +9,10 @@ from streamshed.network.run.load_prior import LoadPrior
 
 FIRST_ROWS = 50_000
 _SHORTEST_TRIGGER_SECONDS, _TRIGGER_BY_FIXED = 2, 2.5
-_WARM = 3
+_WARM = 5
+_FASTER = 1.05
 _FULL = 0.9
 _MOST_GROWTH, _LEAST_GROWTH = 3.0, 0.5
-_ENOUGH_SAMPLES = 7
 _LEAST_SECONDS = 0.01
 
 
@@ -57,7 +57,7 @@ def capacity_of(samples: Sequence[Sample]) -> Capacity:
         samples: In order, with rows and without; the first ones are slow, since nothing is compiled yet.
 
     Returns:
-        The capacity: medians of the last three micro-batches with rows, and of the last three without.
+        The capacity: medians of the last five micro-batches with rows, and of the last five without.
 
     Raises:
         ValueError: No micro-batch has rows.
@@ -106,10 +106,20 @@ def next_rows(samples: Sequence[Sample]) -> int:
 
 
 def is_settled(samples: Sequence[Sample]) -> bool:
-    """Whether enough micro-batches took about one interval."""
-    loaded = loaded_samples(samples)
-    trigger = trigger_seconds(samples)
-    return len(loaded) >= _ENOUGH_SAMPLES and all(0.6 <= sample.seconds / trigger <= 1.5 for sample in loaded[-2:])
+    """Whether the last micro-batches took about one interval, and no longer get faster, as Java compiles what runs.
+
+    Example:
+        >>> is_settled([Sample(rows=400_000, seconds=1.8)] * 10)
+        True
+        >>> is_settled([Sample(rows=400_000 + 30_000 * number, seconds=1.8) for number in range(10)])
+        False
+    """
+    loaded, trigger = loaded_samples(samples), trigger_seconds(samples)
+    before, last = loaded[-2 * _WARM : -_WARM], loaded[-_WARM:]
+    if len(before) < _WARM or not all(0.6 <= sample.seconds / trigger <= 1.5 for sample in last[-2:]):
+        return False
+    earlier, now = (statistics.median(sample.rows / sample.seconds for sample in some) for some in (before, last))
+    return now <= _FASTER * earlier
 
 
 def _fixed_seconds(samples: Sequence[Sample]) -> float:

@@ -109,6 +109,16 @@ def require_java() -> None:
 
 _IS_LINUX = sys.platform == "linux"
 
+_JAVA_OPTIONS = " ".join(
+    [
+        # Java would collect all of its memory whenever it has loaded some hundreds of Spark's classes.
+        "-XX:MetaspaceSize=300m",
+        # Files on a local disk are made by Hadoop, which runs `chmod` for each: some 15 in a micro-batch. Java starts a
+        # program in 2 ms in this way, else in 3; it has this way on Linux alone, and fails elsewhere.
+        *(["-Djdk.lang.Process.launchMechanism=VFORK"] if _IS_LINUX else []),
+    ]
+)
+
 START_SETTINGS: Mapping[str, str] = {
     # Over TCP, Python's workers and Java wait 40 ms for each other's acknowledgements, task by task.
     "spark.python.unix.domain.socket.enabled": "true",
@@ -117,9 +127,10 @@ START_SETTINGS: Mapping[str, str] = {
     "spark.sql.codegen.cache.maxEntries": "1000",
     # For a user interface that there is not, Spark would keep the plans of a thousand micro-batches in memory.
     "spark.sql.ui.retainedExecutions": "20",
-    # Files on a local disk are made by Hadoop, which runs `chmod` for each: some 15 in a micro-batch. Java starts a
-    # program in 2 ms in this way, else in 3; it has this way on Linux alone, and fails elsewhere.
-    **({"spark.driver.defaultJavaOptions": "-Djdk.lang.Process.launchMechanism=VFORK"} if _IS_LINUX else {}),
+    # Each aggregation and each sort of a task takes a page of memory, or more: of 4 GiB of heap Spark would make it
+    # 64 MiB, for a few rows. Zeroing it and collecting it took a tenth of a micro-batch, and 1.5 GiB were in use.
+    "spark.buffer.pageSize": "1m",
+    "spark.driver.defaultJavaOptions": _JAVA_OPTIONS,
 }
 """What a session can be given only at its start."""
 

@@ -25,14 +25,16 @@ def file_spans(files: DataFrame, tasks: int, span_bytes: int) -> DataFrame:
 
     Args:
         files: Their `FILE_PATH` and `BYTES`.
-        tasks: How many tasks there are.
+        tasks: How many tasks run at once. Spans are dealt out to twice as many: some take longer, as more of their rows
+            are of use.
         span_bytes: A file has a span for so many bytes at most. A packed file is one span.
     """
     # Where Spark first makes letters small, it loads what is to be known of all languages, for a second.
     is_packed = F.col(FILE_PATH).rlike(f"(?i)({'|'.join(map(re.escape, PACKED))})$")
     most = F.least(F.ceil(F.col(BYTES) / span_bytes), F.lit(tasks))
     count = F.when(is_packed, F.lit(1)).otherwise(most).alias("count")
-    counted = files.where(F.col(BYTES) > 0).select(FILE_PATH, BYTES, count)
+    # Each partition is dealt out for itself: of two with three files each, one of two tasks might have four.
+    counted = files.where(F.col(BYTES) > 0).select(FILE_PATH, BYTES, count).coalesce(1)
     spans = counted.withColumn("number", F.explode(F.sequence(F.lit(0), F.col("count") - 1)))
     start, stop = (F.floor(F.col(BYTES) * place / F.col("count")) for place in (F.col("number"), F.col("number") + 1))
-    return spans.select(FILE_PATH, start.alias(SPAN_START), stop.alias(SPAN_STOP)).repartition(tasks)
+    return spans.select(FILE_PATH, start.alias(SPAN_START), stop.alias(SPAN_STOP)).repartition(2 * tasks)

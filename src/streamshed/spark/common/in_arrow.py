@@ -8,13 +8,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
-from streamshed.spark.common.worker_heap import freeze_modules
+from streamshed.spark.common.worker_heap import allocate_as_usual, freeze_modules
 
 ArrowFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def in_arrow(rows: DataFrame, function: ArrowFunction, schema: str | T.StructType) -> DataFrame:
-    """Return what a function makes of the rows of each partition, in a worker whose garbage is quickly collected.
+    """Return what a function makes of the rows of each partition, in a worker whose memory costs little time.
 
     Args:
         rows: The rows.
@@ -23,6 +23,7 @@ def in_arrow(rows: DataFrame, function: ArrowFunction, schema: str | T.StructTyp
     """
 
     def of_partition(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        allocate_as_usual()
         freeze_modules()
         yield from function(map(_with_usual_offsets, record_batches))
 

@@ -1,11 +1,24 @@
-"""What a Python worker has loaded is kept out of the search for garbage after each of its tasks."""
+"""Memory of a Python worker: where it comes from, and what of it is searched for garbage after each task."""
 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
+import pyarrow as pa
+
 _modules_frozen = 0
+
+
+def allocate_as_usual() -> None:
+    """Let Arrow take memory from the C library, unless `ARROW_DEFAULT_MEMORY_POOL` says from where.
+
+    mimalloc, from which Arrow takes it otherwise, gives it back to the system within a second. Each micro-batch has it
+    made and zeroed anew, in huge pages: for three million rows of Parquet, read in 1.1 s, that takes 0.1 to 1 s more.
+    """
+    if "ARROW_DEFAULT_MEMORY_POOL" not in os.environ:
+        pa.set_memory_pool(pa.system_memory_pool())
 
 
 def freeze_modules() -> None:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, SparkSession
@@ -168,6 +169,7 @@ def compile_network(
     admissions: Sequence[Admission] = (),
     depth: int = 1,
     costs: Accumulator[CallCosts] | None = None,
+    types: Mapping[str, Types] = MappingProxyType({}),
 ) -> CompiledNetwork:
     """Lay the queries over the streams of a time domain out on DataFrames.
 
@@ -179,6 +181,7 @@ def compile_network(
         admissions: Of each stream, in order, how its rows are admitted; none: all rows are.
         depth: How many aggregates may follow one another, where that is more than the network nests.
         costs: Receives what user functions cost; None: that is not measured.
+        types: By stream, what Spark makes of keys and values, where it was asked before.
 
     Raises:
         InvalidNetworkError: As `compile_stream`.
@@ -191,7 +194,7 @@ def compile_network(
         rows = StreamSource(
             source, sources.files.get(stream.name), sources.tasks, sources.summed.get(stream.name, frozenset())
         )
-        return compile_stream(stream, queries, rows, admission, costs)
+        return compile_stream(stream, queries, rows, admission, costs, types.get(stream.name))
 
     admitted = list(zip(domain.streams, stream_admissions, strict=True))
     streams = [

@@ -16,11 +16,13 @@ INTERPRETED: Mapping[str, str] = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.subexpressionElimination.enabled": "false",
+    "spark.sql.types.framework.enabled": "false",
 }
 """Settings with which Spark generates no code.
 
 Where it interprets, it looks for values that it has computed already in a cache that it empties for each row: to
-compute them again takes less.
+compute them again takes less. For each value it asks whether types are taken apart in a new way: unless somebody has
+said so, it looks for the answer in the variables of the process: a twentieth of the time of interpreted aggregation.
 """
 
 MOST_WRITTEN_ROWS = 50_000

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 
 from pyspark.accumulators import Accumulator
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from streamshed.answering.table.output import Output, Shape
 from streamshed.columnar.untranslatable import Untranslatable
@@ -23,7 +25,7 @@ from streamshed.spark.admit.passing import passes
 from streamshed.spark.admit.retained_rows import whole_words
 from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
 from streamshed.spark.checkpoint.state_layout import StateLayout
-from streamshed.spark.columns.summed_rows import column_way
+from streamshed.spark.columns.summed_rows import ColumnWay, column_way
 from streamshed.spark.common.call_costs import CallCosts
 from streamshed.spark.common.internal_names import CARRIER_FROM, CARRIER_OPENED, NOW, OPEN, OPENED
 from streamshed.spark.common.unfused import MOST_FUSED
@@ -41,29 +43,45 @@ class CompiledStream:
 
     Attributes:
         work: What is to be done.
-        line: How.
+        lay_out: Lays out how.
         values: Types of keys and values.
         outputs: What its queries answer, from slices and rows.
         plan: What a micro-batch is told; None: nothing, as in batch mode.
         count_outputs: What its queries answer whose windows hold so many rows.
         summed: Of a joined stream, the sharing classes of which results may be summed up already.
-        row_by_row: Why its rows go through Spark one by one; None: they are taken by columns.
-        reads_files: Whether tasks read its rows themselves, and Spark has nothing to do for each.
-        skips_blocks: Whether blocks of its files may be left unread, where state holds sums of their cohorts.
-        reads_topics: Whether tasks read its records of topics, and bring its carrier with them.
+        way: How its rows are taken by columns; None: they go through Spark one by one.
+        row_by_row: Why they do.
     """
 
     work: StreamWork
-    line: StraightLine
+    lay_out: Callable[[], StraightLine]
     values: ValueTypes
     outputs: tuple[Output, ...]
     plan: Plan | None = None
     count_outputs: tuple[Output, ...] = ()
     summed: frozenset[int] = frozenset()
+    way: ColumnWay | None = None
     row_by_row: str | None = None
-    reads_files: bool = False
-    skips_blocks: bool = False
-    reads_topics: bool = False
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether tasks read its rows themselves, and Spark has nothing to do for each."""
+        return self.way is not None and self.way.reads_files
+
+    @property
+    def skips_blocks(self) -> bool:
+        """Whether blocks of its files may be left unread, where state holds sums of their cohorts."""
+        return self.way is not None and self.way.skips_blocks
+
+    @property
+    def reads_topics(self) -> bool:
+        """Whether tasks read its records of topics, and bring its carrier with them."""
+        return self.way is not None and self.way.reads_topics
+
+    @cached_property
+    def line(self) -> StraightLine:
+        """How it is done: thousands of calls of Java, which who asks only for types is spared."""
+        return self.lay_out()
 
     def rows(self, layout: StateLayout) -> DataFrame:
         """The rows on their way into slices; see `stream_rows`."""
@@ -93,6 +111,7 @@ def compile_stream(
     source: StreamSource,
     admission: Admission,
     costs: Accumulator[CallCosts] | None = None,
+    types: Mapping[str, T.DataType] | None = None,
 ) -> CompiledStream:
     """Lay the queries over a stream out on a DataFrame of its source.
 
@@ -102,6 +121,7 @@ def compile_stream(
         source: Its rows.
         admission: How they are admitted.
         costs: Collects what user functions cost; None: nothing does.
+        types: What Spark makes of keys and values, by SQL text, where it was asked before; None: it is asked.
 
     Raises:
         InvalidNetworkError: Listing aggregates of types that they do not take, and keys that cannot be grouped by.
@@ -110,35 +130,33 @@ def compile_stream(
     """
     work = stream_work(stream, queries)
     stream_admission = _admission(admission, work)
-    line = _line(sampled_rows(source.rows, stream, stream_admission), work, stream_admission.plan, costs)
     slots = (*work.slots, *work.count_slots)
-    types = slot_types(line, work.program, slots)
-    row_by_row, reads_files, skips_blocks, reads_topics = None, False, False, False
+
+    def laid_out(way: ColumnWay | None = None) -> StraightLine:
+        rows = source.rows if way is None else way.source(source.rows)
+        admitted = sampled_rows(rows, stream, stream_admission, None if way is None else way.rows)
+        return _line(admitted, work, stream_admission.plan, costs)
+
+    by_rows = cache(laid_out)
+    types = slot_types(by_rows(), work.program, slots) if types is None else types
+    way, row_by_row = None, None
     try:
         way = column_way(source.rows, work, types, stream_admission, source.files, source.tasks)
-        by_columns = sampled_rows(way.source(source.rows), stream, stream_admission, way.rows)
-        line = _line(by_columns, work, stream_admission.plan, costs)
-        reads_files, skips_blocks, reads_topics = way.reads_files, way.skips_blocks, way.reads_topics
     except Untranslatable as reason:
         row_by_row = str(reason)
-    outputs = (
-        *(slot_output(slot, types) for slot in work.slots),
-        *(_row_output(query) for query in work.set_valued),
-    )
-    count_outputs = tuple(slot_output(slot, types) for slot in work.count_slots)
-    values = ValueTypes(types, presence_only(slots))
     return CompiledStream(
         work,
-        line,
-        values,
-        outputs,
-        stream_admission.plan,
-        count_outputs,
+        by_rows if way is None else partial(laid_out, way),
+        ValueTypes(types, presence_only(slots)),
+        outputs=(
+            *(slot_output(slot, types) for slot in work.slots),
+            *(_row_output(query) for query in work.set_valued),
+        ),
+        plan=stream_admission.plan,
+        count_outputs=tuple(slot_output(slot, types) for slot in work.count_slots),
         summed=source.summed,
+        way=way,
         row_by_row=row_by_row,
-        reads_files=reads_files,
-        skips_blocks=skips_blocks,
-        reads_topics=reads_topics,
     )
 
 

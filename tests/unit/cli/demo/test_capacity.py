@@ -54,7 +54,8 @@ def test_nothing_can_be_said_of_nothing() -> None:
 def test_micro_batches_grow_until_they_fill_the_interval() -> None:
     samples: list[Sample] = []
     sizes = []
-    for _ in range(8):
+    for _ in range(11):
+        assert not is_settled(samples)
         sizes.append(next_rows(samples))
         samples += [micro_batch(sizes[-1]), micro_batch(0)]
     assert sizes[0] == FIRST_ROWS

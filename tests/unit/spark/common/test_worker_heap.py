@@ -1,10 +1,13 @@
 import gc
+import os
+import subprocess
 import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import pyarrow as pa
 import pytest
 
 import streamshed
@@ -62,3 +65,22 @@ def test_only_new_modules_are_a_reason_to_freeze(monkeypatch: pytest.MonkeyPatch
 def test_all_rows_go_to_python_in_this_way() -> None:
     direct = [file for file in SOURCES.rglob("*.py") if ".mapInArrow(" in file.read_text()]
     assert [file.relative_to(SOURCES).as_posix() for file in direct] == ["spark/common/in_arrow.py"]
+
+
+@pytest.mark.parametrize(
+    ("said", "taken_from"), [({}, "system"), ({"ARROW_DEFAULT_MEMORY_POOL": "mimalloc"}, "mimalloc")]
+)
+def test_arrow_takes_memory_from_the_library_unless_somebody_says_otherwise(
+    said: dict[str, str], taken_from: str
+) -> None:
+    if taken_from not in pa.supported_memory_backends():
+        pytest.skip(f"this Arrow has no {taken_from}")
+    program = (
+        "import pyarrow as pa; from streamshed.spark.common.worker_heap import allocate_as_usual;"
+        " allocate_as_usual(); print(pa.default_memory_pool().backend_name)"
+    )
+    others = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env=others | said, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.split() == [taken_from]

@@ -25,8 +25,7 @@ def file_spans(files: DataFrame, tasks: int, span_bytes: int) -> DataFrame:
 
     Args:
         files: Their `FILE_PATH` and `BYTES`.
-        tasks: How many tasks run at once. Spans are dealt out to twice as many: some take longer, as more of their rows
-            are of use.
+        tasks: How many tasks there are.
         span_bytes: A file has a span for so many bytes at most. A packed file is one span.
     """
     # Where Spark first makes letters small, it loads what is to be known of all languages, for a second.
@@ -37,4 +36,4 @@ def file_spans(files: DataFrame, tasks: int, span_bytes: int) -> DataFrame:
     counted = files.where(F.col(BYTES) > 0).select(FILE_PATH, BYTES, count).coalesce(1)
     spans = counted.withColumn("number", F.explode(F.sequence(F.lit(0), F.col("count") - 1)))
     start, stop = (F.floor(F.col(BYTES) * place / F.col("count")) for place in (F.col("number"), F.col("number") + 1))
-    return spans.select(FILE_PATH, start.alias(SPAN_START), stop.alias(SPAN_STOP)).repartition(2 * tasks)
+    return spans.select(FILE_PATH, start.alias(SPAN_START), stop.alias(SPAN_STOP)).repartition(tasks)

@@ -78,7 +78,7 @@ class ColumnWay:
         admission: How rows are admitted.
         files: The files that the rows are in, where tasks read those, see `span_rows`; of topics the carrier. None:
             Spark sends the rows.
-        tasks: How many tasks run at once.
+        tasks: How many tasks do.
         by_spark: The rows as Spark would read them.
     """
 

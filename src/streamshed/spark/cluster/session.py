@@ -111,7 +111,7 @@ _IS_LINUX = sys.platform == "linux"
 
 _JAVA_OPTIONS = " ".join(
     [
-        # Java would collect all of its memory whenever it has loaded some hundreds of Spark's classes.
+        # Java would begin to collect its memory again and again while it loads Spark's classes.
         "-XX:MetaspaceSize=300m",
         # Files on a local disk are made by Hadoop, which runs `chmod` for each: some 15 in a micro-batch. Java starts a
         # program in 2 ms in this way, else in 3; it has this way on Linux alone, and fails elsewhere.

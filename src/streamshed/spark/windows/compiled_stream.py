@@ -80,7 +80,7 @@ class CompiledStream:
 
     @cached_property
     def line(self) -> StraightLine:
-        """How it is done: thousands of calls of Java, which who asks only for types is spared."""
+        """How it is done. It is laid out when it is first asked for: that takes thousands of calls of Java."""
         return self.lay_out()
 
     def rows(self, layout: StateLayout) -> DataFrame:

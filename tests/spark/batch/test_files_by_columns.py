@@ -108,7 +108,8 @@ def test_tasks_take_as_many_files_each(spark: SparkSession) -> None:
     """Of a file with one row group, all rows are read with the first span."""
     small = [(f"file:///small/{number}", 1000) for number in range(24)]
     large = [("file:///large", 3000)]
-    files = spark.createDataFrame(small, f"{FILE_PATH} string, {BYTES} bigint").repartition(3)
+    in_partitions = spark.sparkContext.parallelize(small, 7)
+    files = spark.createDataFrame(in_partitions, f"{FILE_PATH} string, {BYTES} bigint")
     spans = file_spans.file_spans(files, 4, 1000).withColumn("task", F.spark_partition_id()).collect()
     assert [*Counter(span.task for span in spans).values()] == [6] * 4
     spans = file_spans.file_spans(spark.createDataFrame(large, files.schema), 4, 1000).collect()

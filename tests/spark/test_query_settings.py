@@ -47,14 +47,16 @@ def test_a_session_may_choose_its_own_limits(spark: SparkSession, tmp_path: Path
     assert session.conf.get(name) == value
 
 
-def test_logs_of_sources_are_written_without_processes(spark: SparkSession, tmp_path: Path) -> None:
-    """Sources look at the session's settings after Spark has said that the query was started."""
+def test_what_takes_time_in_each_micro_batch_is_left_out(spark: SparkSession, tmp_path: Path) -> None:
+    """Processes for the logs of sources, which look at the session's settings once the query was started, and more."""
     names = [f"events_{number}" for number in range(SOURCES)]
     for name in names:
         write_parquet(tmp_path / name / "0.parquet", timed_values([0], [0]))
     sources = [folder(tmp_path / name, "parquet", schema="ts timestamp, v bigint") for name in names]
     streams = [stream(name, source, time="ts") for name, source in zip(names, sources, strict=True)]
     queries = network(*(one.window("1 second").agg(n="count(*)").query(f"of_{one.stream.name}") for one in streams))
+    hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - PySpark has no public way
+    hadoop.set("streamshed.test.setting", "1")
     with queries.start(spark, checkpoint=str(tmp_path / "checkpoint"), sink=Collected(), **QUICK) as run:
         wait_for_micro_batch(run, 0)
         (query,) = spark.streams.active
@@ -62,6 +64,7 @@ def test_logs_of_sources_are_written_without_processes(spark: SparkSession, tmp_
         managers = _managers_of_logs(query)
     assert len(managers) == SOURCES
     assert set(managers) == {LOCAL_CHECKPOINT_SETTINGS[FILE_MANAGER]}
+    assert hadoop.getPropertySources("streamshed.test.setting") is None  # else each is compressed in each micro-batch
     assert manifest is not None
     assert manifest.state_settings.items() >= {"checkpointFormatVersion": "2", "rowChecksum.enabled": "true"}.items()
 

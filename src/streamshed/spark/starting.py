@@ -21,6 +21,7 @@ from streamshed.spark.cluster.domain_scaling import DomainWorkers
 from streamshed.spark.cluster.elastic_workers import begin_with, default_partitions, elastic_workers
 from streamshed.spark.cluster.executor_watch import await_executor, executor_watch
 from streamshed.spark.cluster.session import require_classic, require_settings, settings_for_files, use_this_python
+from streamshed.spark.cluster.setting_sources import forget_setting_sources
 from streamshed.spark.cluster.warm_workers import begin_workers
 from streamshed.spark.common.call_sites import without_call_sites
 from streamshed.spark.domain_draft import DomainDraft
@@ -110,6 +111,7 @@ def _prepared(
 ) -> tuple[DomainStarter, RunningDomains]:
     """Compile each time domain, while Python's workers begin, and ask for the executors that they begin with."""
     begin_workers(spark)
+    forget_setting_sources(spark)
     clocks = [domain.clock for domain in network.time_domains]
     control, elastic = settings.control(len(clocks)), settings.elastic
     partitions = settings.partitions or default_partitions(spark, elastic)

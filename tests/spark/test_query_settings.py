@@ -48,7 +48,7 @@ def test_a_session_may_choose_its_own_limits(spark: SparkSession, tmp_path: Path
 
 
 def test_what_takes_time_in_each_micro_batch_is_left_out(spark: SparkSession, tmp_path: Path) -> None:
-    """Processes for the logs of sources, which look at the session's settings once the query was started, and more."""
+    """Processes for logs of sources, which look at settings once a query was started, and what set those of Hadoop."""
     names = [f"events_{number}" for number in range(SOURCES)]
     for name in names:
         write_parquet(tmp_path / name / "0.parquet", timed_values([0], [0]))
@@ -64,7 +64,8 @@ def test_what_takes_time_in_each_micro_batch_is_left_out(spark: SparkSession, tm
         managers = _managers_of_logs(query)
     assert len(managers) == SOURCES
     assert set(managers) == {LOCAL_CHECKPOINT_SETTINGS[FILE_MANAGER]}
-    assert hadoop.getPropertySources("streamshed.test.setting") is None  # else each is compressed in each micro-batch
+    assert hadoop.getPropertySources("streamshed.test.setting") is None
+    hadoop.unset("streamshed.test.setting")
     assert manifest is not None
     assert manifest.state_settings.items() >= {"checkpointFormatVersion": "2", "rowChecksum.enabled": "true"}.items()
 

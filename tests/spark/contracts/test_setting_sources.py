@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,11 +16,12 @@ _OF_A_PROGRAM = "streamshed.test.setting"
 
 
 @pytest.fixture
-def settings(spark: SparkSession) -> Any:
+def settings(spark: SparkSession) -> Iterator[Any]:
     """Those of Hadoop, of which one was set just now."""
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - PySpark has no public way
     hadoop.set(_OF_A_PROGRAM, "1")
-    return hadoop
+    yield hadoop
+    hadoop.unset(_OF_A_PROGRAM)
 
 
 def _bytes_sent(spark: SparkSession, settings: Any) -> int:

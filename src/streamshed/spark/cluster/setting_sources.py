@@ -18,8 +18,8 @@ def forget_setting_sources(session: SparkSession) -> None:
     """Let Hadoop forget which file or program set each of its settings; their values stay.
 
     Spark sends all of more than a thousand settings with each access to state or to files: five times in a micro-batch
-    of two windowed queries. Hadoop sends with each setting what set it, compressed by itself: three quarters of the
-    time. A setting that is made later has its source again, and all have if Hadoop reads its files anew.
+    of two windowed queries. Hadoop sends with each setting what set it, compressed by itself: most of the time that
+    this takes. A setting that is made later has its source again, and all have if Hadoop reads its files anew.
 
     Args:
         session: The session.

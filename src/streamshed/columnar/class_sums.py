@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,10 +18,11 @@ from streamshed.columnar.expressions.compiled import ColumnExpression
 from streamshed.columnar.group_keys import key_codes, written_keys
 from streamshed.columnar.line import Line
 from streamshed.columnar.texts.dictionaries import plain
-from streamshed.joins.model.arrays import Booleans, Ints
+from streamshed.joins.model.arrays import Booleans, Floats, Ints
 from streamshed.joins.sums.groups import grouped, periods, slice_starts
-from streamshed.joins.sums.summed_class import Edge
+from streamshed.joins.sums.summed_class import Edge, ValueForm
 from streamshed.joins.sums.value_sums import NO_SUMS, Counted, RowValues, no_sums, sums_of_values
+from streamshed.sharing.probes import PROBED
 
 CLASS_SUMS = pa.schema(
     [
@@ -125,6 +127,31 @@ def class_sums(
         **_values(column_class, expressions.value, line, masks, counted, is_sampled=is_sampled, cohorts=cohorts),
     }
     return pa.Table.from_arrays([columns[name] for name in CLASS_SUMS.names], schema=CLASS_SUMS)
+
+
+def class_totals(column_class: ColumnClass, expressions: ClassExpressions, line: Line) -> Iterator[Floats]:
+    """Yield what rows bring to each total of a class: 1 or the value, and 0 where a row does not count.
+
+    Args:
+        column_class: The class.
+        expressions: Its keys and value.
+        line: The rows.
+
+    Raises:
+        Unsure: Spark has to tell the value of a row.
+    """
+    values: RowValues | None = None
+    if expressions.value is not None and column_class.form is not ValueForm.PRESENCE:
+        needs_value = _reaching(_masks(column_class, line, None), column_class.value_mask)
+        values = RowValues.of(line.value(expressions.value, needs_value), column_class.form)
+    for bit, conditions in enumerate(column_class.selections):
+        if PROBED in conditions or column_class.counting_mask >> bit & 1:
+            continue
+        passes = line.passing(conditions)
+        counts = np.ones(len(line.times), np.bool_) if passes is None else passes
+        yield counts.astype(np.float64)
+        if values is not None and column_class.value_mask >> bit & 1:
+            yield np.where(counts & values.is_there, values.numbers, 0.0)
 
 
 def _masks(column_class: ColumnClass, line: Line, word: Ints | None) -> Masks:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
 
-from streamshed.columnar.class_sums import CLASS_SUMS, ClassExpressions, Slices, class_sums
+from streamshed.columnar.class_sums import CLASS_SUMS, ClassExpressions, Slices, class_sums, class_totals
 from streamshed.columnar.column_work import ColumnWork, line_types
 from streamshed.columnar.expressions.compiled import ColumnExpression, compiled
 from streamshed.columnar.group_cohorts import CohortKeys
 from streamshed.columnar.key_index import KeyIndex
 from streamshed.columnar.line import Line, words
 from streamshed.columnar.row_values import values_of
-from streamshed.joins.model.arrays import Booleans, Ints
+from streamshed.joins.model.arrays import Booleans, Floats, Ints
 from streamshed.joins.sums.value_sums import as_wholes
 from streamshed.network.words.numbering import LARGEST_NUMBER, MICROSECONDS_PER_NUMBER
 from streamshed.sharing.instructions import Define, Match, Test
@@ -73,25 +74,15 @@ class ColumnKernel:
         is_small = (numbers >= -LARGEST_NUMBER) & (numbers <= LARGEST_NUMBER)
         return np.where(is_small, numbers, 0) * MICROSECONDS_PER_NUMBER, has_time & is_small
 
-    def sums(
-        self,
-        columns: Mapping[str, pa.Array],
-        instants: Ints,
-        lookups: Mapping[str, KeyIndex],
-        passes: pa.Array | None,
-        *,
-        is_sampled: bool,
-        cohorts: Ints | None = None,
-    ) -> pa.Table:
-        """Return what rows add to slices, with the columns of `CLASS_SUMS`.
+    def line(
+        self, columns: Mapping[str, pa.Array], instants: Ints, lookups: Mapping[str, KeyIndex] = MappingProxyType({})
+    ) -> Line:
+        """Return rows with all that is computed of each.
 
         Args:
             columns: The stream's columns, by name.
             instants: Of the rows, microseconds.
             lookups: The relations, by the lookup (`Match.matched`).
-            passes: Per row, what its samplers let pass, see `Gates.passes`; null: everything.
-            is_sampled: Whether anything is shed.
-            cohorts: Per row, that of its block; None: all blocks are read.
 
         Raises:
             Unsure: Spark has to tell what becomes of some row.
@@ -100,7 +91,21 @@ class ColumnKernel:
         for instruction, expression in self._line:
             lookup = lookups[instruction.matched] if isinstance(instruction, Match) else None
             line.run(instruction, expression, lookup)
-        slices, of_class = Slices(instants), words(passes)
+        return line
+
+    def sums(self, line: Line, passes: pa.Array | None, *, is_sampled: bool, cohorts: Ints | None = None) -> pa.Table:
+        """Return what rows add to slices, with the columns of `CLASS_SUMS`.
+
+        Args:
+            line: The rows.
+            passes: Per row, what its samplers let pass, see `Gates.passes`; null: everything.
+            is_sampled: Whether anything is shed.
+            cohorts: Per row, that of its block; None: all blocks are read.
+
+        Raises:
+            Unsure: Spark has to tell what becomes of some row.
+        """
+        slices, of_class = Slices(line.times), words(passes)
         return pa.concat_tables(
             [
                 CLASS_SUMS.empty_table(),
@@ -112,3 +117,15 @@ class ColumnKernel:
                 ),
             ]
         )
+
+    def totaled(self, line: Line) -> Iterator[Floats]:
+        """Yield, per total that a query asks for, what rows bring: 1 or the value, and 0 where a row does not count.
+
+        Args:
+            line: The rows.
+
+        Raises:
+            Unsure: Spark has to tell the value of a row.
+        """
+        for column_class, expressions in self._classes:
+            yield from class_totals(column_class, expressions, line)

@@ -29,6 +29,8 @@ MOST_ROWS = 1 << 17
 """So many rows are read at once."""
 BLOCK_ROWS = 1 << 13
 """So many rows of a row group are a block: those of about a page of a column of texts."""
+MOST_SCATTERED = 1 / 4
+"""Of row groups of which a larger share is asked for, Arrow unpacks all, in half the time of DuckDB or as much."""
 _LENGTH_BYTES = 4
 """Of each text that a file has as such."""
 _YEAR_1900 = pa.scalar(-2_208_988_800_000_000, pa.timestamp("us"))
@@ -141,24 +143,32 @@ class FileRows:
     def only(self, blocks: Sequence[FileBlock]) -> Self | ScatteredRows:
         """Return what reads rows of these blocks alone.
 
-        Of row groups that have others, too, those are not unpacked, if all types are read alike that way.
+        Of row groups that have many others, these are not unpacked, if all types are read alike that way.
         """
         whole = set(itertools.pairwise(self._firsts))
         if not self._columns or all((block.start, block.stop) in whole for block in blocks):
             return self
-        kinds = {name: self._file.schema_arrow.field(name).type for name in self._columns.values()}
-        rows = scattered_rows(self._path, kinds, [range(block.start, block.stop) for block in blocks])
+        rows, rows_there = None, sum(self._firsts[group + 1] - self._firsts[group] for group in self._groups(blocks))
+        if sum(block.stop - block.start for block in blocks) <= MOST_SCATTERED * rows_there:
+            kinds = {name: self._file.schema_arrow.field(name).type for name in self._columns.values()}
+            rows = scattered_rows(self._path, kinds, [range(block.start, block.stop) for block in blocks])
         return ScatteredRows(self, self._unpacked(blocks) if rows is None else rows, blocks)
+
+    def _groups(self, blocks: Sequence[FileBlock]) -> dict[int, list[FileBlock]]:
+        """Blocks by the number of their row group; each lies in one."""
+        groups: dict[int, list[FileBlock]] = {}
+        for block in blocks:
+            groups.setdefault(bisect.bisect_right(self._firsts, block.start) - 1, []).append(block)
+        return groups
 
     def _unpacked(self, blocks: Sequence[FileBlock]) -> pa.RecordBatch:
         """The rows of blocks; each row group that has some is unpacked once."""
         tables = []
-        for group, (first, behind) in enumerate(itertools.pairwise(self._firsts)):
-            there = [block for block in blocks if block.start < behind and block.stop > first]
-            if there:
-                rows = self._file.read_row_group(group, list(self._columns.values()), use_threads=False)
-                parts = [rows.slice(block.start - first, block.stop - block.start) for block in there]
-                tables.append(pa.concat_tables(parts).combine_chunks())
+        for group, of_group in self._groups(blocks).items():
+            first = self._firsts[group]
+            rows = self._file.read_row_group(group, list(self._columns.values()), use_threads=False)
+            parts = [rows.slice(block.start - first, block.stop - block.start) for block in of_group]
+            tables.append(pa.concat_tables(parts).combine_chunks())
         together = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
         return together.to_batches(max_chunksize=together.num_rows)[0]
 

@@ -9,10 +9,12 @@ from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.answering.answer.answering import Answering
+from streamshed.columnar.block_spread import BlockSpreads
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
 from streamshed.planning.window_drop.track.stale import ageing_queries
 from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.columns.sampled_blocks import new_block_spreads
 from streamshed.spark.common.call_costs import CallCosts, new_call_costs
 from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, compiled_partials
 from streamshed.spark.compile.join_frame import StreamingJoin, with_joined
@@ -40,6 +42,7 @@ class DomainFrame:
         summaries: Told what they answered.
         join_reports: Told what joins took and yielded.
         call_costs: Told what user functions cost.
+        block_spreads: Told how much blocks differ.
         drops_windows: Whether any of its queries may drop windows.
         reads_files: Whether tasks read the rows of all its streams themselves.
         skips_blocks: The streams of whose files blocks may be left unread.
@@ -50,6 +53,7 @@ class DomainFrame:
     summaries: Accumulator[Summaries]
     join_reports: Accumulator[JoinReports]
     call_costs: Accumulator[CallCosts]
+    block_spreads: Accumulator[BlockSpreads]
     drops_windows: bool
     reads_files: bool
     skips_blocks: frozenset[str]
@@ -75,8 +79,9 @@ class DomainFrame:
             missing: `Query.definition_id` of queries that may miss windows which are open, beside those whose modes
                 allow it; others may be among them.
         """
-        reports, costs, summaries = new_join_reports(spark), new_call_costs(spark), new_summaries(spark)
-        streaming = _compiled(draft, spark, settings, manifest, client, reports, costs)
+        reports, costs = new_join_reports(spark), new_call_costs(spark)
+        spreads, summaries = new_block_spreads(spark), new_summaries(spark)
+        streaming = _compiled(draft, spark, settings, manifest, client, reports, costs, spreads)
         ageing = {query.definition_id for query in _ageing_queries(draft.of_domain, settings)}
         compiled = replace(streaming, missing=frozenset(missing) | ageing)
         drops_windows = any(stream.work.may_drop_windows for stream in compiled.streams)
@@ -97,14 +102,15 @@ class DomainFrame:
             summaries=summaries,
             join_reports=reports,
             call_costs=costs,
+            block_spreads=spreads,
             drops_windows=drops_windows,
             reads_files=all(stream.reads_files for stream in compiled.streams),
-            skips_blocks=frozenset(
-                stream.work.stream.name
-                for stream in compiled.streams
-                if manifest.layout.block_sums and stream.skips_blocks
-            ),
+            skips_blocks=_skipping_blocks(compiled) if manifest.layout.block_sums else frozenset(),
         )
+
+
+def _skipping_blocks(network: CompiledNetwork) -> frozenset[str]:
+    return frozenset(stream.work.stream.name for stream in network.streams if stream.skips_blocks)
 
 
 def _ageing_queries(network: QueryNetwork, settings: DomainSettings) -> tuple[Query, ...]:
@@ -120,6 +126,7 @@ def _compiled(
     client: PlanClient,
     reports: Accumulator[JoinReports],
     costs: Accumulator[CallCosts],
+    spreads: Accumulator[BlockSpreads],
 ) -> CompiledNetwork:
     network, domain = draft.network, draft.domain
     works = side_works(domain, network, skips_old=settings.control.max_age_microseconds is not None)
@@ -137,7 +144,13 @@ def _compiled(
         replace(rows, files=draft.files, tasks=manifest.partitions),
         spark,
         admissions=[
-            Admission(plan, drops_rows=name in left_out, block_sums=manifest.layout.block_sums, samples=name in sampled)
+            Admission(
+                plan,
+                drops_rows=name in left_out,
+                block_sums=manifest.layout.block_sums,
+                block_spreads=spreads,
+                samples=name in sampled,
+            )
             for name, plan in table.streams.items()
         ],
         depth=manifest.max_depth,

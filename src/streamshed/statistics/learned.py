@@ -17,15 +17,11 @@ from streamshed.network.model.query import Query
 from streamshed.network.model.stream import Stream
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.statistics.course import Course, gone_on, share_taken, taken
+from streamshed.statistics.design_effects import with_spreads
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.large_rows import are_missed, usual_range, with_large_rows
 from streamshed.statistics.measured import GroupCounts, Measured, Passed, WindowSums
-from streamshed.statistics.network_statistics import (
-    Moments,
-    NetworkStatistics,
-    OperatorStatistics,
-    QueryStatistics,
-)
+from streamshed.statistics.network_statistics import Moments, NetworkStatistics, OperatorStatistics, QueryStatistics
 from streamshed.statistics.reach import reach_between
 from streamshed.statistics.sql_cost import SqlCost, with_sql_costs
 from streamshed.statistics.starved import Thinnest, is_starved, thinnest_after, until_answered
@@ -71,6 +67,7 @@ class LearnedStatistics:
             rows were kept.
         sampled_groups: The same of those that were sampled: all that is known where a run is overloaded from its start.
         sql: What SQL took in trials, per stream and operator (`Node.address`), and aggregate (`asked_address`).
+        block_spreads: Per stream, of_blocks and of_rows, see `BlockSpread`.
         parallel_tasks: How many tasks ran at a time.
     """
 
@@ -87,6 +84,7 @@ class LearnedStatistics:
     groups: Mapping[str, _Sums] = field(default_factory=dict)
     sampled_groups: Mapping[str, _Sums] = field(default_factory=dict)
     sql: Mapping[str, SqlCost] = field(default_factory=dict)
+    block_spreads: Mapping[str, _Sums] = field(default_factory=dict)
     parallel_tasks: int = 1
 
     def with_sql(self, costs: Mapping[str, SqlCost], *, parallel_tasks: int) -> LearnedStatistics:
@@ -141,6 +139,7 @@ class LearnedStatistics:
                 self.sampled_groups,
                 {q: sums.sampled_groups for (q, _), sums in windows if sums.sampled_groups.by_size},
             ),
+            block_spreads=with_spreads(self.block_spreads, measured.block_spreads),
             parallel_tasks=measured.parallel_tasks,
         )
 

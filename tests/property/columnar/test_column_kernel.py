@@ -17,6 +17,7 @@ from streamshed.columnar.column_kernel import ColumnKernel
 from streamshed.columnar.column_work import column_work
 from streamshed.columnar.expressions.dialect import Dialect
 from streamshed.columnar.key_index import KeyIndex
+from streamshed.columnar.line import Line
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.query import Query
 from streamshed.network.model.relation import relation
@@ -123,7 +124,7 @@ ROWS = st.lists(
 )
 
 
-def _sums(rows: list[Row], *, is_encoded: bool, cohorts: list[int] | None = None) -> pa.Table:
+def _line(rows: list[Row], *, is_encoded: bool) -> Line:
     hosts = pa.array([row["host"] for row in rows], pa.string())
     columns = {
         "at": pa.array([row["at"] for row in rows], pa.timestamp("us", "UTC")),
@@ -132,8 +133,23 @@ def _sums(rows: list[Row], *, is_encoded: bool, cohorts: list[int] | None = None
     }
     instants, has_time = KERNEL.instants(columns, len(rows))
     assert has_time.all()
+    return KERNEL.line(columns, instants, LOOKUPS)
+
+
+def _sums(rows: list[Row], *, is_encoded: bool, cohorts: list[int] | None = None) -> pa.Table:
     of_rows = None if cohorts is None else np.array(cohorts, np.int64)
-    return KERNEL.sums(columns, instants, LOOKUPS, None, is_sampled=False, cohorts=of_rows)
+    return KERNEL.sums(_line(rows, is_encoded=is_encoded), None, is_sampled=False, cohorts=of_rows)
+
+
+@given(ROWS, st.booleans())
+def test_totals_are_of_the_counts_and_values_of_queries_and_of_no_probe(rows: list[Row], is_encoded: bool) -> None:
+    totals = list(KERNEL.totaled(_line(rows, is_encoded=is_encoded)))
+    expected = []
+    for asked in ASKED:
+        counts = [float(asked.where(row)) for row in rows]
+        values = [float(row["v"] or 0) * count for row, count in zip(rows, counts, strict=True)]
+        expected += [counts, values]
+    assert sorted(one.tolist() for one in totals) == sorted(expected)
 
 
 @given(ROWS, st.booleans())

@@ -207,3 +207,21 @@ def test_of_row_groups_that_have_other_blocks_no_more_than_the_blocks_is_read(tm
     whole = FileRows.of(path, {"n": pa.int64()})
     with mock.patch.object(file_rows, "BLOCK_ROWS", 20_000):
         assert whole.only(whole.blocks(0, 20_000)) is whole
+
+
+def test_pages_are_passed_over_only_where_few_blocks_are_read(tmp_path: Path) -> None:
+    path = str(tmp_path / "0.parquet")
+    pq.write_table(pa.table({"n": range(40 * 8192)}), path, row_group_size=20 * 8192)
+    file = FileRows.of(path, {"n": pa.int64()})
+    blocks = [*file.blocks(0, 40 * 8192)]
+    with mock.patch.object(file_rows, "scattered_rows", wraps=scattered_rows) as reader:
+        for read, is_scattered in ((blocks[:5], True), (blocks[:6], False), (blocks[15:25], True), (blocks[8:], False)):
+            reader.reset_mock()
+            assert _rows_only(file, read) == [row for block in read for row in range(block.start, block.stop)]
+            assert reader.called == is_scattered
+
+
+def _rows_only(file: FileRows, blocks: list[FileBlock]) -> list[int]:
+    rows = file.only(blocks)
+    runs = [run for block in blocks for run in rows.runs(block.start, block.stop)]
+    return [n for run in runs for part in rows.parts(run, ["n"]) for n in part.columns["n"].to_pylist()]

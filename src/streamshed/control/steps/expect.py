@@ -24,6 +24,7 @@ from streamshed.planning.window_drop.track.retention import needed_share
 from streamshed.planning.window_drop.track.stale import of_streams, without_stale
 from streamshed.planning.window_drop.track.state_limit import StateUse
 from streamshed.planning.window_drop.windows.provenance import NeededRows
+from streamshed.statistics.design_effects import design_effects
 from streamshed.statistics.forecast import Statistics
 
 
@@ -61,7 +62,8 @@ def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time
     if request.settings.advisory or statistics.fresh_shares or not request.upcoming.blocks:
         return expectation
     protected = protected_streams(request.network)
-    shares = read_shares(request.upcoming.blocks, protected, statistics, expectation.budget)
+    effects = design_effects(request.state.learned.block_spreads)
+    shares = read_shares(request.upcoming.blocks, protected, statistics, expectation.budget, effects)
     return _expected(request, replace(statistics, read_shares=shares), kept_work, time) if shares else expectation
 
 

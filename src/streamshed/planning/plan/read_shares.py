@@ -1,40 +1,47 @@
-"""Where reading takes most of the time: which share of a stream's rows is read at all, block by block."""
+"""Which share of a stream's rows is read at all, block by block: as many as cost the answers least."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping
+from types import MappingProxyType
 
+from streamshed.network.terms.join_shedding import COHORTS
 from streamshed.planning.plan.budget import Budget
+from streamshed.statistics.design_effects import BELIEVED
 from streamshed.statistics.forecast import Statistics
-from streamshed.statistics.speedup import UNREAD_COST, reading_cost
+from streamshed.statistics.speedup import UNREAD_COST
 
 MOST_READING = 0.9
-"""Of the time that there is for rows: where reading takes no more, all rows may be read."""
-HALF = 0.5
-"""Where it takes more, this is what is left of it."""
-ENOUGH_BLOCKS = 256
-"""Of so many that are spread over a micro-batch, and more, what is missing is missing everywhere a little."""
+"""Of the time that there is for rows, reading takes no more: what it takes is not known better."""
 WORTH_LEAVING = 1.5
-"""Blocks are left unread if so many times as many rows are useful for it, at least."""
+"""Blocks are left unread where the variance is so many times as large otherwise, at least."""
 
 
 def read_shares(
-    blocks: Mapping[str, int], protected: Container[str], statistics: Statistics, budget: Budget
+    blocks: Mapping[str, int],
+    protected: Container[str],
+    statistics: Statistics,
+    budget: Budget,
+    design_effects: Mapping[str, float] = MappingProxyType({}),
 ) -> dict[str, float]:
     """Return per stream which share of its rows is to be read; of one that is left out, all.
 
-    With R what reading takes, W the work on all rows and B the time for both, at most the share B/(R + W) can be read
-    and worked on as a whole. So many rows are never useful where all are read: what is read and shed takes time, too.
-    But a few blocks tell less than as many rows of all blocks, for rows of a block may be alike. So that share is read
-    where it has `ENOUGH_BLOCKS`; if not, more are, for less work on each row: all, if reading takes no more than nine
-    tenths of B, and else so many that reading takes half of it. Where all that makes less than half as many rows again
-    useful, everything is read.
+    Rows are drawn in two stages: of all blocks the share f, of their rows P. With D the design effect, the variance of
+    totals goes with (1/f − 1)·D + (1/f)·(1/P − 1). With R what reading everything takes, W all the work, and B the time
+    for both, f·(R + P·W) = B. So the variance is least where P is sqrt(R/(W·(D − 1))), at most 1, and 1 where D ≤ 1
+    (W. G. Cochran, Sampling Techniques, 1977, section 10.6). Where rows of a block are alike, many are read, and few of
+    them are worked on; where they are not, only those are read that can be worked on.
+
+    Reading takes `MOST_READING` of B at most, and each cohort of blocks has one that is read if that is possible. What
+    passing over blocks takes is counted, too. Everything is read where that is hardly worse.
 
     Args:
         blocks: How many there are, by stream whose blocks may be left unread.
         protected: The streams of which some query needs every row.
         statistics: The coming rows, and what they cost.
         budget: The time to fill.
+        design_effects: D, by stream; `BELIEVED` of one that is left out.
 
     Example:
         A million rows, 1.2 s to read and 6.8 s of work; there is 1 s for it.
@@ -45,26 +52,47 @@ def read_shares(
         ...     ["packets"], LoadPrior(fixed_seconds=1.0, seconds_per_row=8e-6, read_share=0.15))
         >>> statistics = Statistics(offered_rows={"packets": 1_000_000}, load_model=model)
         >>> budget = Budget(trigger_interval_seconds=2.5, deadline_seconds=2.5, headroom=0.8)
-        >>> for blocks in (10_000, 100):
+        >>> for effect in (1.0, 10.0, 100.0):
         ...     print({name: round(share, 3) for name, share in
-        ...            read_shares({"packets": blocks}, (), statistics, budget).items()})
+        ...            read_shares({"packets": 1000}, (), statistics, budget, {"packets": effect}).items()})
         {'packets': 0.121}
-        {'packets': 0.399}
-        >>> read_shares({"packets": 100}, ("packets",), statistics, budget)
+        {'packets': 0.459}
+        {'packets': 0.666}
+        >>> read_shares({"packets": 1000}, ("packets",), statistics, budget)
         {}
     """
     streams = [name for name in blocks if name not in protected and statistics.offered_rows.get(name, 0) > 0]
     reading = sum(statistics.read_seconds(name) for name in streams)
     if not streams or reading <= 0:
         return {}
-    work = sum(statistics.work_seconds(name) for name in streams)
+    works = {name: statistics.work_seconds(name) for name in streams}
+    work = sum(works.values())
     left = max(0.0, budget.seconds - (statistics.seconds({}) - reading - work))
     if reading + work <= left:
         return {}
-    count = sum(blocks[name] for name in streams)
+    effect = _mean({name: design_effects.get(name, BELIEVED) for name in streams}, works)
     passing = UNREAD_COST * reading
-    worked_on = (left - passing) / (reading - passing + work)
-    most = 1.0 if reading <= MOST_READING * left else (HALF * left - passing) / (reading - passing)
-    share = max(worked_on, min(most, ENOUGH_BLOCKS / count), min(1.0, 1 / count))
-    useful, useful_of_all = (max(0.0, left - cost * reading) for cost in (reading_cost(share), 1.0))
-    return dict.fromkeys(streams, share) if share < 1 and useful >= WORTH_LEAVING * useful_of_all else {}
+    per_share = reading - passing
+    sampling_rate = math.sqrt(per_share / (work * (effect - 1))) if effect > 1 and work > 0 else 1.0
+    most = (MOST_READING * left - passing) / per_share
+    count = sum(blocks[name] for name in streams)
+    share = min((left - passing) / (per_share + min(1.0, sampling_rate) * work), most)
+    share = max(share, min(most, COHORTS / count), min(1.0, 1 / count))
+    of_all = _variance(1.0, left - reading, work, effect) if most >= 1 else math.inf
+    of_share = _variance(share, left - passing - share * per_share, work, effect)
+    return dict.fromkeys(streams, share) if share < 1 and of_all >= WORTH_LEAVING * of_share else {}
+
+
+def _variance(share: float, seconds: float, work: float, effect: float) -> float:
+    """What the variance goes with where a share of the rows is read, with so much time for work on them."""
+    if seconds <= 0:
+        return math.inf
+    sampling_rate = min(1.0, seconds / (share * work)) if work > 0 else 1.0
+    return (1 / share - 1) * effect + (1 / sampling_rate - 1) / share
+
+
+def _mean(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    total = sum(weights.values())
+    if total <= 0:
+        return max(values.values())
+    return sum(values[name] * weight for name, weight in weights.items()) / total

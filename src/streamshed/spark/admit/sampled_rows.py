@@ -6,9 +6,11 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pyspark.accumulators import Accumulator
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from streamshed.columnar.block_spread import BlockSpreads
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.identity import IdentityKind
 from streamshed.network.source.sources import FolderSource
@@ -89,6 +91,7 @@ class Admission:
         cohort_keys: What queries group by whose windows may be dropped by group.
         drops_rows: Whether rows may be left out by their times although no window is dropped.
         block_sums: Whether state holds sums of cohorts of blocks, so that whole blocks may be left unread.
+        block_spreads: Told, by stream, how much blocks differ that may be; None: nobody asks.
         samples: Whether rows may be sampled; if not, none asks what it would pass: the less there is to do for a row,
             the better Java compiles it.
         clock: What tells `NOW` where there is no plan; None: nothing does, and event times may be anything.
@@ -100,6 +103,7 @@ class Admission:
     cohort_keys: tuple[tuple[str, ...], ...] = ()
     drops_rows: bool = False
     block_sums: bool = False
+    block_spreads: Accumulator[BlockSpreads] | None = None
     samples: bool = True
     clock: Plan | None = None
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.accumulators import Accumulator
 
+from streamshed.columnar.block_spread import BlockSpreads
 from streamshed.columnar.csv_rows import CsvFiles, CsvRows
 from streamshed.columnar.file_rows import FileRows
 from streamshed.columnar.row_file import AnySpan, RowFile, RowPart, RowReader, part_of_rows
@@ -21,10 +23,12 @@ from streamshed.columnar.text_rows import TextRows
 from streamshed.columnar.texts.dictionaries import plain
 from streamshed.errors import SourceMismatchError
 from streamshed.joins.model.arrays import Ints
-from streamshed.planning.place.block_cut import UNREAD, BlockCut
+from streamshed.planning.place.block_cut import UNREAD
 from streamshed.spark.columns.row_admission import Admitted, RowPlaces, RowPlan, Words, admitted
+from streamshed.spark.columns.sampled_blocks import SampledBlocks
 from streamshed.spark.columns.taking import Taking
 from streamshed.spark.common.internal_names import (
+    BLOCK,
     COHORT,
     FILE_PATH,
     FILE_ROW,
@@ -58,6 +62,19 @@ class Stretch:
     constants: Mapping[str, pa.Scalar]
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What a task has come to.
+
+    Attributes:
+        counts: How many rows it has read, part by part.
+        blocks: Those that it looks at.
+    """
+
+    counts: list[int] = field(default_factory=list)
+    blocks: SampledBlocks = field(default_factory=SampledBlocks)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SpanRows:
     """Reads the rows of spans, and takes them by columns.
@@ -74,6 +91,7 @@ class SpanRows:
         identity: Those that identify a row; empty: its file and number do.
         salt: Of its hash.
         whole_words: What a row passes while nothing is shed, where windows may be dropped.
+        spreads: Told how much blocks differ; None: nobody asks.
     """
 
     taking: Taking
@@ -86,6 +104,7 @@ class SpanRows:
     identity: tuple[str, ...] = ()
     salt: str
     whole_words: tuple[int, ...] = ()
+    spreads: Accumulator[BlockSpreads] | None = None
 
     def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield what Spark has to go on with; see `Taking.rows`. Nobody else has counted the rows.
@@ -94,12 +113,14 @@ class SpanRows:
             record_batches: Spans: `FILE_PATH`, `SPAN_START`, `SPAN_STOP`, `PARTITION_VALUES`, and what all rows are
                 told in the micro-batch.
         """
-        counts: list[int] = []
-        yield from self.taking.rows(self._admitted(record_batches, counts))
-        if counts:
-            yield self.taking.read_rows(sum(counts))
+        seen = Seen()
+        yield from self.taking.rows(self._admitted(record_batches, seen), seen.blocks)
+        if seen.counts:
+            yield self.taking.read_rows(sum(seen.counts))
+        if self.spreads is not None:
+            self.spreads.add({self.salt: seen.blocks.spread})
 
-    def _admitted(self, record_batches: Iterable[pa.RecordBatch], counts: list[int]) -> Iterator[pa.RecordBatch]:
+    def _admitted(self, record_batches: Iterable[pa.RecordBatch], seen: Seen) -> Iterator[pa.RecordBatch]:
         plan: RowPlan | None = None
         for spans in record_batches:
             if not spans.num_rows:
@@ -110,21 +131,21 @@ class SpanRows:
                 }
                 plan = RowPlan.of(plan_values, self.whole_words)
             for stretch in self._stretches(spans):
-                yield from self._of_stretch(stretch, plan, counts)
+                yield from self._of_stretch(stretch, plan, seen)
 
     def _stretches(self, spans: pa.RecordBatch) -> Iterator[Stretch]:
         return stretches(spans)
 
-    def _of_stretch(self, stretch: Stretch, plan: RowPlan, counts: list[int]) -> Iterator[pa.RecordBatch]:
+    def _of_stretch(self, stretch: Stretch, plan: RowPlan, seen: Seen) -> Iterator[pa.RecordBatch]:
         file = self._file(stretch)
         within = file.rows_between(stretch.start, stretch.stop)
         if not self.is_text:
-            counts.append(len(within))
-        for start, stop, cohort, rows in self._read(file, local_path(stretch.path), within, plan.cut):
+            seen.counts.append(len(within))
+        for start, stop, cohort, rows in self._read(file, local_path(stretch.path), within, plan, seen.blocks):
             for run in rows.runs(start, stop):
                 if self.is_text:
-                    counts.append(len(run.numbers))
-                yield from self._of_run(rows, run, stretch, plan, cohort)
+                    seen.counts.append(len(run.numbers))
+                yield from self._of_run(rows, run, stretch, plan, seen.blocks, cohort)
 
     def _file(self, stretch: Stretch) -> RowFile[Any]:
         types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
@@ -138,22 +159,33 @@ class SpanRows:
         return CsvRows(path, column, self.csv)
 
     def _read(
-        self, file: RowFile[Any], path: str, within: range, cut: BlockCut | None
+        self, file: RowFile[Any], path: str, within: range, plan: RowPlan, sampled: SampledBlocks
     ) -> Iterator[tuple[int, int, int | None, RowReader[Any]]]:
         """From where to where rows are read, the cohort there if not all blocks are, and what reads them."""
-        if cut is None:
+        looks = self.spreads is not None and not sampled.is_done
+        if plan.cut is None:
+            if looks:
+                sampled.begin(plan, file.blocks(within.start, within.stop))
             yield within.start, within.stop, None, file
             return
         blocks = file.blocks(within.start, within.stop)
-        cohorts = cut.cohorts(block_draws(self.salt, path, [block.number for block in blocks])).tolist()
+        cohorts = plan.cut.cohorts(block_draws(self.salt, path, [block.number for block in blocks])).tolist()
         read = [(block, cohort) for block, cohort in zip(blocks, cohorts, strict=True) if cohort != UNREAD]
+        if looks:
+            sampled.begin(plan, [block for block, _ in read])
         for first in range(0, len(read), MOST_BLOCKS):
             at_once = read[first : first + MOST_BLOCKS]
             rows = file.only([block for block, _ in at_once])
             yield from ((block.start, block.stop, cohort, rows) for block, cohort in at_once)
 
     def _of_run(
-        self, file: RowReader[AnySpan], run: AnySpan, stretch: Stretch, plan: RowPlan, cohort: int | None = None
+        self,
+        file: RowReader[AnySpan],
+        run: AnySpan,
+        stretch: Stretch,
+        plan: RowPlan,
+        sampled: SampledBlocks,
+        cohort: int | None,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a run that are admitted. Where none is, the columns that do not decide it are not read."""
         numbers = run.numbers
@@ -178,6 +210,7 @@ class SpanRows:
                 FILE_PATH: pa.repeat(stretch.path, len(of_rows)),
                 FILE_ROW: pa.array(of_rows),
                 COHORT: pa.repeat(pa.scalar(cohort, pa.int64()), len(of_rows)),
+                BLOCK: sampled.numbers(of_rows),
                 **self._plan_columns(plan, chosen.words, len(of_rows)),
             }
             yield pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], self.schema.names)

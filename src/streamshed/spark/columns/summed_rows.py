@@ -38,6 +38,7 @@ from streamshed.spark.columns.topic_tasks import TopicTasks, task_rows, with_off
 from streamshed.spark.common.far_ahead import most_ahead
 from streamshed.spark.common.in_arrow import in_arrow
 from streamshed.spark.common.internal_names import (
+    BLOCK,
     BLOCK_CUT,
     COHORT,
     FILE_PATH,
@@ -210,7 +211,9 @@ class ColumnWay:
 
     def _span_rows(self, taking: Taking, given: T.StructType) -> SpanRows:
         schema = to_arrow_schema(given, timezone="UTC")
-        schema = schema.append(pa.field(COHORT, pa.int64())) if self._tells_cohorts else schema
+        if self._tells_cohorts:
+            schema = schema.append(pa.field(COHORT, pa.int64())).append(pa.field(BLOCK, pa.int64()))
+        spreads = self.admission.block_spreads if self._tells_cohorts else None
         salt, whole_words = self.stream.name, self.admission.whole_words
         if not self.reads_topics and self._is_of_lines:
             types = {RAW_TEXT: pa.string()}
@@ -222,6 +225,7 @@ class ColumnWay:
                 types=types,
                 salt=salt,
                 whole_words=whole_words,
+                spreads=spreads,
             )
         delivered = {column.name.lower() for column in self.stream.schema}
         types = {field.name: field.type for field in schema if field.name.lower() in delivered}
@@ -236,6 +240,7 @@ class ColumnWay:
             identity=_as_named(self.stream.identity.columns if self.admission.samples else (), types),
             salt=salt,
             whole_words=whole_words,
+            spreads=spreads,
         )
         return TopicTasks.of(of_rows, self.stream, self.tasks) if self.reads_topics else of_rows
 

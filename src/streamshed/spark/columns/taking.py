@@ -20,6 +20,7 @@ from streamshed.columnar.texts.valid_texts import are_valid
 from streamshed.columnar.untranslatable import Unsure
 from streamshed.joins.model.arrays import Booleans, Ints, one_chunk
 from streamshed.joins.sums.pair_sums import SUMS as SUMS_SCHEMA
+from streamshed.spark.columns.sampled_blocks import SampledBlocks
 from streamshed.spark.common.internal_names import (
     COHORT,
     FILE_PATH,
@@ -89,9 +90,16 @@ class Taking:
         """What computes sums, the same for all tasks of a worker."""
         return _unpacked(self.work)[1]
 
-    def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield what Spark has to go on with: rows as they are, and what all others sum up to."""
-        task = _Task(self, *_unpacked(self.work))
+    def rows(
+        self, record_batches: Iterable[pa.RecordBatch], blocks: SampledBlocks | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield what Spark has to go on with: rows as they are, and what all others sum up to.
+
+        Args:
+            record_batches: The rows.
+            blocks: Is told how much the blocks differ that they come from; None: nobody asks.
+        """
+        task = _Task(self, *_unpacked(self.work), blocks)
         for chunk in _chunks(record_batches):
             yield from task.taken(chunk)
 
@@ -173,8 +181,8 @@ def _in_utc(column: pa.Array) -> pa.Array:
 class _Task:
     """Takes the rows of one task."""
 
-    def __init__(self, taking: Taking, work: ColumnWork, kernel: ColumnKernel) -> None:
-        self._taking, self._work, self._kernel = taking, work, kernel
+    def __init__(self, taking: Taking, work: ColumnWork, kernel: ColumnKernel, blocks: SampledBlocks | None) -> None:
+        self._taking, self._work, self._kernel, self._blocks = taking, work, kernel, blocks
         self._texts = work.texts()
         self._lookups: dict[str, KeyIndex] | None = None
         self._rows = self._left = 0
@@ -224,14 +232,12 @@ class _Task:
         is_sure = has_time & self._is_believed(instants, columns)
         if not is_sure.all():
             raise Unsure(~is_sure)
+        line = self._kernel.line(columns, instants, self._relations())
         sums = self._kernel.sums(
-            columns,
-            instants,
-            self._relations(),
-            columns.get(PASSES),
-            is_sampled=self._is_sampled(columns),
-            cohorts=_cohorts(columns),
+            line, columns.get(PASSES), is_sampled=self._is_sampled(columns), cohorts=_cohorts(columns)
         )
+        if self._blocks is not None:
+            self._blocks.look(self._kernel.totaled(line), columns)
         return self._standing_for(sums, instants)
 
     def _is_believed(self, instants: Ints, columns: Mapping[str, pa.Array]) -> Booleans:

@@ -26,7 +26,7 @@ from streamshed.network.model.stream import Stream
 from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.planning.place.block_cut import UNREAD, BlockCut
 from streamshed.spark.columns.row_admission import RowPlan
-from streamshed.spark.columns.span_rows import SpanRows, Stretch
+from streamshed.spark.columns.span_rows import Seen, SpanRows, Stretch
 from streamshed.spark.common.internal_names import CARRIER_TIME, CARRIER_UNTIL, FILE_ROW, TOPIC_SPANS
 from streamshed.spark.plan.plan_columns import Plan, with_plan
 
@@ -105,10 +105,10 @@ class TopicTasks(SpanRows):
     def _file(self, stretch: Stretch) -> RowFile[Any]:
         return TopicRows(TopicSpan.at(stretch.path), self.columns, self.settings)
 
-    def _of_stretch(self, stretch: Stretch, plan: RowPlan, counts: list[int]) -> Iterator[pa.RecordBatch]:
+    def _of_stretch(self, stretch: Stretch, plan: RowPlan, seen: Seen) -> Iterator[pa.RecordBatch]:
         if plan.cut is not None:
-            counts.append(self._unread(stretch, plan.cut))
-        yield from super()._of_stretch(stretch, plan, counts)
+            seen.counts.append(self._unread(stretch, plan.cut))
+        yield from super()._of_stretch(stretch, plan, seen)
 
     def _unread(self, stretch: Stretch, cut: BlockCut) -> int:
         """How many offsets are in blocks that are not read: they were offered, too."""

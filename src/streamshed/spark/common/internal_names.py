@@ -43,6 +43,8 @@ SPAN_START = "__span_start"
 SPAN_STOP = "__span_stop"
 """The number of the byte behind its last one."""
 
+BLOCK = "__block"
+"""The number of the block that a row was read from, among those that its task looks at; null: it looks at others."""
 COHORT = "__cohort"
 """Of which cohort the block is that a row was read from; null: all blocks are read."""
 

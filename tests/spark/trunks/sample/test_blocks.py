@@ -26,6 +26,9 @@ from streamshed.network.source.sources import FileFormat
 from streamshed.network.terms.join_shedding import COHORTS
 from streamshed.planning.place.block_cut import BlockCut
 from streamshed.planning.tree.quantization import sampling_rate_of
+from streamshed.spark.checkpoint.storage import Storage
+from streamshed.spark.loop.learned_files import LOOP_FILE
+from streamshed.statistics.design_effects import design_effects
 from tests.spark.event_times import instants, seconds_of
 from tests.spark.harness import Found
 from tests.spark.trunks.checks import (
@@ -47,7 +50,7 @@ LEAST_COHORTS = 8
 STREAMS = ("blocks", "stretches")
 QUERIES = {"all": lambda values: values > 0, "few": lambda values: values > 120}
 WINDOW_SECONDS = 30
-PADDING = "." * (BLOCK_BYTES // ROWS_EACH - 60)
+PADDING_LETTERS = BLOCK_BYTES // ROWS_EACH - 60
 """Lines are so long that about as many are in a block."""
 
 
@@ -67,7 +70,13 @@ def _rows() -> list[pa.Table]:
 
 
 def _write_lines(path: Path, rows: pa.Table) -> None:
-    lines = [json.dumps({"ts": row["ts"].isoformat(), "v": row["v"], "padding": PADDING}) for row in rows.to_pylist()]
+    """Of each tenth line tasks are not sure, as what it has might be a number that is too long: Spark reads it."""
+    lines = [
+        json.dumps(
+            {"ts": row["ts"].isoformat(), "v": row["v"], "padding": ("x" if index % 10 else ".") * PADDING_LETTERS}
+        )
+        for index, row in enumerate(rows.to_pylist())
+    ]
     path.write_text("".join(f"{line}\n" for line in lines))
 
 
@@ -238,3 +247,23 @@ def test_rows_that_were_not_read_count_as_offered(outcome: Outcome) -> None:
         number = outcome.readers("stretches")[step]
         if number in journal.index:
             assert journal.offered_rows[number] == pytest.approx(all_rows[number], rel=0.02)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_it_is_learned_how_much_blocks_differ(outcome: Outcome, stream: str) -> None:
+    """So many times as large is the variance of counts and totals where blocks are drawn, as where rows are."""
+    text = Storage.at(str(outcome.clock_folder())).read_sealed(LOOP_FILE)
+    assert text is not None
+    learned = json.loads(text)["learned"]["block_spreads"]
+    file = outcome.cast.path / "in" / stream / ("000.json" if stream == "stretches" else "000.parquet")
+    numbers = _starts(file) // BLOCK_BYTES if stream == "stretches" else np.arange(BLOCKS * ROWS_EACH) // ROWS_EACH
+    values = np.asarray(outcome.table(stream)["v"], np.float64)[: len(numbers)]
+    of_blocks = of_rows = 0.0
+    for least in (0, 120):
+        counts = (values > least).astype(np.float64)
+        for brought in (counts, values * counts):
+            totals = np.bincount(numbers, brought)
+            of_blocks += len(totals) * totals.var(ddof=1) / brought.sum() ** 2
+            of_rows += (brought**2).sum() / brought.sum() ** 2
+    assert design_effects(learned)[stream] == pytest.approx(of_blocks / of_rows, rel=0.25)
+    assert of_blocks > 3 * of_rows

@@ -18,6 +18,7 @@ from streamshed.columnar.spark_hash import block_draws, hash_of_row
 from streamshed.columnar.text_rows import BLOCK_BYTES, TextRows, block_sizes
 from streamshed.errors import SourceMismatchError
 from streamshed.planning.place.block_cut import UNREAD, BlockCut
+from streamshed.spark.columns.sampled_blocks import SampledBlocks
 from streamshed.spark.columns.span_rows import SpanRows
 from streamshed.spark.common.internal_names import (
     BLOCK_CUT,
@@ -59,7 +60,7 @@ class Passed:
     schema: pa.Schema
     counts: list[int]
 
-    def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def rows(self, record_batches: Iterable[pa.RecordBatch], _blocks: SampledBlocks) -> Iterator[pa.RecordBatch]:
         yield from record_batches
 
     def read_rows(self, count: int) -> pa.RecordBatch:

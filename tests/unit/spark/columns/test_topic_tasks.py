@@ -20,6 +20,7 @@ from streamshed.columnar.topics.topic_spans import BLOCK_OFFSETS, TopicSpan
 from streamshed.errors import MissingExtraError
 from streamshed.planning.place.block_cut import UNREAD
 from streamshed.spark.columns import topic_tasks
+from streamshed.spark.columns.sampled_blocks import SampledBlocks
 from streamshed.spark.columns.topic_tasks import TopicTasks
 from streamshed.spark.common.internal_names import (
     BLOCK_CUT,
@@ -66,7 +67,7 @@ class Handed:
     counts: list[int] = field(default_factory=list)
     carriers: list[tuple[str, int, int | None]] = field(default_factory=list)
 
-    def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def rows(self, record_batches: Iterable[pa.RecordBatch], _blocks: SampledBlocks) -> Iterator[pa.RecordBatch]:
         yield from record_batches
 
     def read_rows(self, count: int) -> pa.RecordBatch:

@@ -1,0 +1,48 @@
+"""How much it costs answers to leave whole blocks unread, in the place of as many single rows: learned from blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from streamshed.columnar.block_spread import BlockSpread
+
+BELIEVED = 100.0
+"""The design effect of a stream of which nothing is known. Of recorded packets it is 100 to 2,000, of rows that come in
+no order about 1: where that is not known, a row of every block is worth more than many rows of a few."""
+
+_KEPT = 0.9
+"""What is left of a measurement's weight one micro-batch later."""
+
+_Sums = Mapping[str, float]
+
+
+def with_spreads(earlier: Mapping[str, _Sums], newest: Mapping[str, BlockSpread]) -> Mapping[str, _Sums]:
+    """Return what is known of the blocks of streams after another micro-batch.
+
+    Args:
+        earlier: By stream, of_blocks and of_rows, see `BlockSpread`.
+        newest: What the micro-batch told.
+    """
+    sums = {name: asdict(spread) for name, spread in newest.items() if spread.of_rows > 0}
+    faded = {
+        name: {part: _KEPT * earlier.get(name, {}).get(part, 0.0) + value for part, value in added.items()}
+        for name, added in sums.items()
+    }
+    return {**earlier, **faded}
+
+
+def design_effects(spreads: Mapping[str, _Sums]) -> dict[str, float]:
+    """Return the design effect of each stream whose blocks were looked at, 0 or more.
+
+    It is the variance of totals where whole blocks are drawn, ÷ that where as large a share of all rows is drawn one by
+    one (L. Kish, Survey Sampling, 1965): 1 where neighboring rows are no more alike than others.
+
+    Args:
+        spreads: What is known of their blocks.
+
+    Example:
+        >>> design_effects(with_spreads({}, {"packets": BlockSpread(6.0, 2.0), "flows": BlockSpread()}))
+        {'packets': 3.0}
+    """
+    return {name: max(0.0, sums["of_blocks"] / sums["of_rows"]) for name, sums in spreads.items()}

@@ -1,0 +1,55 @@
+"""What is learned of blocks decides how many of them are read."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from streamshed.columnar.block_spread import BlockSpread
+from streamshed.control.loop import ControlLoop
+from streamshed.control.settings import ControlSettings
+from streamshed.network.model.network import network
+from streamshed.network.run.load_prior import LoadPrior
+from streamshed.statistics.design_effects import design_effects
+from streamshed.statistics.measured import Measured
+from tests.unit.control.examples import outcome, upcoming
+from tests.unit.planning.networks import rows_of
+
+ASKED = network(rows_of("packets").window("1 minute").agg(n="count(*)").query("all"))
+SETTINGS = ControlSettings(
+    trigger_interval_seconds=2.0, prior=LoadPrior(fixed_seconds=0.2, seconds_per_row=1e-6, read_share=0.15)
+)
+ROWS = {"packets": 10_000_000}
+
+
+def _learned(*spreads: BlockSpread) -> ControlLoop:
+    """A loop after calm micro-batches whose tasks have looked at blocks."""
+    loop = ControlLoop(ASKED, SETTINGS, lambda: 99.0)
+    for number, spread in enumerate(spreads):
+        loop.plan(upcoming(number, {"packets": 100_000}))
+        loop.record(outcome(number, {"packets": 100_000}, {}, 0.3), Measured(block_spreads={"packets": spread}))
+    return loop
+
+
+def _read_share(loop: ControlLoop) -> float:
+    decision = loop.plan(replace(upcoming(9, ROWS), blocks={"packets": 100_000}))
+    return decision.read_shares.get("packets", 1.0)
+
+
+def test_where_rows_of_blocks_are_alike_more_are_read_in_the_first_micro_batch_of_a_burst() -> None:
+    in_no_order, alike = (_learned(BlockSpread(effect, 1.0)) for effect in (1.0, 3000.0))
+    assert _read_share(in_no_order) < 0.2
+    assert _read_share(alike) > 2 * _read_share(in_no_order)
+
+
+def test_micro_batches_count_by_what_they_tell_and_the_latest_most() -> None:
+    loop = _learned(BlockSpread(10.0, 1.0), BlockSpread(2.0, 1.0), BlockSpread())
+    effects = design_effects(loop.state.learned.block_spreads)
+    assert effects == {"packets": (0.9 * 10.0 + 2.0) / (0.9 + 1.0)}
+
+
+def test_it_is_kept_for_the_next_process() -> None:
+    loop = _learned(BlockSpread(1.0, 1.0))
+    restored = ControlLoop.from_json(loop.to_json(), network=ASKED, settings=SETTINGS, clock=time.time)
+    assert restored.state.learned.block_spreads == {"packets": {"of_blocks": 1.0, "of_rows": 1.0}}
+    assert _read_share(restored) == _read_share(loop)

@@ -129,29 +129,36 @@ def class_sums(
     return pa.Table.from_arrays([columns[name] for name in CLASS_SUMS.names], schema=CLASS_SUMS)
 
 
-def class_totals(column_class: ColumnClass, expressions: ClassExpressions, line: Line) -> Iterator[Floats]:
-    """Yield what rows bring to each total of a class: 1 or the value, and 0 where a row does not count.
+def total_bits(column_class: ColumnClass) -> list[int]:
+    """Return the bits of a class of whose rows queries ask for totals: those of probes and of counted rows are not."""
+    return [
+        bit
+        for bit, conditions in enumerate(column_class.selections)
+        if PROBED not in conditions and not column_class.counting_mask >> bit & 1
+    ]
+
+
+def bit_totals(
+    column_class: ColumnClass, expressions: ClassExpressions, line: Line, bit: int
+) -> Iterator[Booleans | Floats]:
+    """Yield what rows bring to the totals of a bit: whether they count, and the value, 0 of rows that have none.
 
     Args:
         column_class: The class.
         expressions: Its keys and value.
         line: The rows.
+        bit: The bit.
 
     Raises:
         Unsure: Spark has to tell the value of a row.
     """
-    values: RowValues | None = None
-    if expressions.value is not None and column_class.form is not ValueForm.PRESENCE:
-        needs_value = _reaching(_masks(column_class, line, None), column_class.value_mask)
-        values = RowValues.of(line.value(expressions.value, needs_value), column_class.form)
-    for bit, conditions in enumerate(column_class.selections):
-        if PROBED in conditions or column_class.counting_mask >> bit & 1:
-            continue
-        passes = line.passing(conditions)
-        counts = np.ones(len(line.times), np.bool_) if passes is None else passes
-        yield counts.astype(np.float64)
-        if values is not None and column_class.value_mask >> bit & 1:
-            yield np.where(counts & values.is_there, values.numbers, 0.0)
+    passes = line.passing(column_class.selections[bit])
+    counts = np.ones(len(line.times), np.bool_) if passes is None else passes
+    yield counts
+    has_number = column_class.value_mask >> bit & 1 and column_class.form is not ValueForm.PRESENCE
+    if expressions.value is not None and has_number:
+        values = RowValues.of(line.value(expressions.value, counts), column_class.form)
+        yield np.where(counts & values.is_there, values.numbers, 0.0)
 
 
 def _masks(column_class: ColumnClass, line: Line, word: Ints | None) -> Masks:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.columnar.column_kernel import ColumnKernel
+from streamshed.columnar import column_kernel
+from streamshed.columnar.column_kernel import MOST_BITS, ColumnKernel
 from streamshed.columnar.column_work import column_work
 from streamshed.columnar.expressions.dialect import Dialect
 from streamshed.columnar.key_index import KeyIndex
@@ -150,6 +152,11 @@ def test_totals_are_of_the_counts_and_values_of_queries_and_of_no_probe(rows: li
         values = [float(row["v"] or 0) * count for row, count in zip(rows, counts, strict=True)]
         expected += [counts, values]
     assert sorted(one.tolist() for one in totals) == sorted(expected)
+    assert len(ASKED) == MOST_BITS
+    with mock.patch.object(column_kernel, "MOST_BITS", 3):
+        some = [one.tolist() for one in KERNEL.totaled(_line(rows, is_encoded=is_encoded))]
+    assert len(some) == 6
+    assert all(one in expected for one in some)
 
 
 @given(ROWS, st.booleans())

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.columnar.block_spread import BlockRows, BlockSpread, BlockSpreads
 from streamshed.columnar.row_file import FileBlock
-from streamshed.joins.model.arrays import Floats, Ints
+from streamshed.joins.model.arrays import Booleans, Floats, Ints
 from streamshed.spark.columns.row_admission import RowPlan
 from streamshed.spark.common.gathered import gathered
 from streamshed.spark.common.internal_names import BLOCK
@@ -66,7 +66,7 @@ class SampledBlocks:
             return pa.nulls(len(rows), pa.int64())
         return pa.array(self._before + np.searchsorted(self._firsts, rows, side="right") - 1)
 
-    def look(self, totals: Iterable[Floats], columns: Mapping[str, pa.Array]) -> None:
+    def look(self, totals: Iterable[Booleans | Floats], columns: Mapping[str, pa.Array]) -> None:
         """Take in rows that come next; of the blocks that they begin and end with, some may be missing.
 
         Args:

@@ -14,6 +14,8 @@ LEAST_BLOCKS = 8
 """Of fewer, nothing is told."""
 LEAST_ROWS = 30
 """Nor of totals over fewer rows."""
+_LARGEST = 1e100
+"""Nor of larger totals, or as small ones, whose squares have no number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +74,12 @@ class BlockRows:
         return sum(map(self._of_total, totals), BlockSpread())
 
     def _of_total(self, values: Booleans | Floats) -> BlockSpread:
-        if values.dtype == np.bool_:
-            rows = squares = sizes = float(np.count_nonzero(values))
-        else:
-            rows, squares, sizes = float(np.count_nonzero(values)), float(values @ values), float(np.abs(values).sum())
+        with np.errstate(over="ignore"):
+            rows, sizes = np.count_nonzero(values), float(np.abs(values).sum())
         count, sampling_rate = len(self.sizes), self.sampling_rate
-        if count < LEAST_BLOCKS or rows < LEAST_ROWS or not np.isfinite(squares):
+        if count < LEAST_BLOCKS or rows < LEAST_ROWS or not 1 / _LARGEST < sizes < _LARGEST:
             return BlockSpread()
+        squares = float(rows) if values.dtype == np.bool_ else float(values @ values)
         brought = self._brought(values)
         apart = ((brought - self.sizes / self.sizes.sum() * brought.sum()) ** 2).sum() * count / (count - 1)
         of_blocks, of_rows = float(apart) - (1.0 - sampling_rate) * squares, sampling_rate * squares

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from streamshed.columnar.block_spread import BlockSpread
 
 BELIEVED = 100.0
-"""The design effect of a stream of which nothing is known. Of recorded packets it is 100 to 2,000, of rows that come in
-no order about 1: where that is not known, a row of every block is worth more than many rows of a few."""
+"""The design effect of a stream of which nothing is known. Of recorded packets it is 22 for blocks of 512 rows and 232
+for blocks of 8,192, of rows in no order about 1: it is safe to believe that blocks differ."""
 
 _KEPT = 0.9
 """What is left of a measurement's weight one micro-batch later."""

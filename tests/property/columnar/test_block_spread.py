@@ -96,9 +96,15 @@ def test_it_has_no_unit_and_counts_each_total(rates: list[float], scale: float, 
 
 @pytest.mark.parametrize(
     ("blocks", "rows", "value"),
-    [(LEAST_BLOCKS - 1, 100, 1.0), (LEAST_BLOCKS, 1, 1.0), (LEAST_BLOCKS, 100, 0.0), (LEAST_BLOCKS, 100, np.inf)],
+    [
+        (LEAST_BLOCKS - 1, 100, 1.0),
+        (LEAST_BLOCKS, 1, 1.0),
+        *((LEAST_BLOCKS, 100, value) for value in (0.0, 5e-324, 1e-200, 1e150, 1e200, 1e308, np.inf, -np.inf, np.nan)),
+    ],
 )
-def test_of_few_blocks_or_rows_nothing_is_told(blocks: int, rows: int, value: float) -> None:
+def test_of_few_blocks_or_rows_and_of_sums_that_have_no_squares_nothing_is_told(
+    blocks: int, rows: int, value: float
+) -> None:
     assert blocks * rows < LEAST_ROWS or rows > 1
     numbers = np.repeat(np.arange(blocks), rows)
     sizes = np.full(blocks, rows)

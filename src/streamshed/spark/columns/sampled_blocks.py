@@ -62,7 +62,7 @@ class SampledBlocks:
         Args:
             rows: The numbers of the rows in the file.
         """
-        if self.is_done:
+        if self.is_done or not len(self._firsts):
             return pa.nulls(len(rows), pa.int64())
         return pa.array(self._before + np.searchsorted(self._firsts, rows, side="right") - 1)
 

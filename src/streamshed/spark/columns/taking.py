@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -237,7 +238,8 @@ class _Task:
             line, columns.get(PASSES), is_sampled=self._is_sampled(columns), cohorts=_cohorts(columns)
         )
         if self._blocks is not None:
-            self._blocks.look(self._kernel.totaled(line), columns)
+            with suppress(Unsure):  # of values that no class needs
+                self._blocks.look(self._kernel.totaled(line), columns)
         return self._standing_for(sums, instants)
 
     def _is_believed(self, instants: Ints, columns: Mapping[str, pa.Array]) -> Booleans:

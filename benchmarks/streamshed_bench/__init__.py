@@ -27,6 +27,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
         "coverage": "streamshed_bench.samples.coverage",
         "large_values": "streamshed_bench.samples.large_values",
         "counted_rows": "streamshed_bench.samples.counted_rows",
+        "blocks": "streamshed_bench.samples.blocks",
         "windows": "streamshed_bench.windows.windows",
         "prediction": "streamshed_bench.windows.prediction",
         "planning": "streamshed_bench.speed.planning",

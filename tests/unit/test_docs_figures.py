@@ -12,7 +12,7 @@ from streamshed_bench.inputs.dear_operators import DEAR_OPERATORS
 from streamshed_bench.lasting.soak_figures import figures_of
 from streamshed_bench.runs.burst_sizes import FULL
 from streamshed_bench.runs.ratios import interleaved
-from streamshed_bench.samples import accuracy, counted_rows, large_values, sampled_totals
+from streamshed_bench.samples import accuracy, blocks, counted_rows, large_values, sampled_totals
 from streamshed_bench.samples.accuracy_figures import Errors
 from streamshed_bench.samples.coverage_figures import CONFIDENCES, Judged
 from streamshed_bench.samples.coverage_figures import figures_of as figures_of_coverage
@@ -26,6 +26,7 @@ from streamshed_bench.workers.elastic_sizes import WAYS
 from tests.unit.bench.joins import test_joins
 from tests.unit.bench.lasting import test_soak
 from tests.unit.bench.nexmark import test_nexmark
+from tests.unit.bench.samples import test_blocks
 from tests.unit.bench.speed import (
     test_burst,
     test_changes,
@@ -144,6 +145,7 @@ FIGURES = {
     "windows": windows_figures(),
     "prediction": prediction_figures(),
     "counted_rows": counted_rows_figures(),
+    "blocks": set(blocks.figures_of(test_blocks.DRAWN, dict.fromkeys(blocks.BLOCK_ROWS, 1.0))),
     "accuracy": accuracy_figures(),
     "coverage": coverage_figures(),
     "large_values": large_values_figures(),

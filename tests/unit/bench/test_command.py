@@ -43,6 +43,7 @@ def test_the_registry_knows_its_benchmarks() -> None:
             "coverage",
             "large_values",
             "counted_rows",
+            "blocks",
             "windows",
             "prediction",
             "planning",

@@ -23,7 +23,7 @@ def _totals(*, are_alike: bool) -> np.ndarray:
     chance = np.random.default_rng(2)
     of_blocks = chance.permutation(BLOCKS) % 3 == 0
     counts = of_blocks[numbers // ROWS] if are_alike else chance.permutation(numbers) % 3 == 0
-    return counts.astype(np.float64)[np.newaxis]
+    return np.atleast_2d(counts.astype(np.float64))
 
 
 def test_figures_compare_with_the_better_way() -> None:

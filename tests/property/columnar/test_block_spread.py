@@ -117,3 +117,14 @@ def test_blocks_of_several_sizes_that_have_as_much_for_each_row_are_alike() -> N
     spread = BlockRows(blocks, sizes, 1.0).spread([np.tile([1.0, 0.0], len(blocks) // 2)])
     assert spread.of_blocks == pytest.approx(0, abs=1e-12)
     assert spread.of_rows == 2 / len(blocks)
+
+
+@given(st.sets(st.integers(0, 19), max_size=12))
+def test_a_block_of_which_no_row_is_there_brings_nothing(missing: set[int]) -> None:
+    sizes = 50 + 10 * np.arange(20)
+    blocks = np.repeat(np.arange(20), sizes)
+    values = np.where(np.isin(blocks, list(missing)), 0.0, 1.0 + blocks)
+    is_there = values > 0
+    with_zeros = BlockRows(blocks, sizes, 1.0).spread([values])
+    without = BlockRows(blocks[is_there], sizes, 1.0).spread([values[is_there]])
+    assert (without.of_blocks, without.of_rows) == pytest.approx((with_zeros.of_blocks, with_zeros.of_rows))

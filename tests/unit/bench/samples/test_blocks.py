@@ -12,7 +12,7 @@ from streamshed_bench.samples.blocks_picture import draw_blocks
 
 BLOCKS, ROWS = 64, 200
 DRAWN = [
-    Drawn(block_rows=512, load=2.0, read_shares={}, errors={CHOSEN: 0.02, ALL: 0.02, WORKED_ON: 0.04}),
+    Drawn(block_rows=512, load=2.0, read_shares={}, errors={CHOSEN: 0.03, ALL: 0.02, WORKED_ON: 0.04}),
     Drawn(block_rows=512, load=12.0, read_shares={}, errors={CHOSEN: 0.06, WORKED_ON: 0.05}),
 ]
 
@@ -28,9 +28,9 @@ def _totals(*, are_alike: bool) -> np.ndarray:
 
 def test_figures_compare_with_the_better_way() -> None:
     figures = figures_of(DRAWN, {512: 22.0})
-    assert figures["worst_error_ratio"] == pytest.approx(1.2)
-    assert figures["error_ratio_to_all"] == pytest.approx(1.0)
-    assert figures["error_ratio_to_worked_on"] == pytest.approx((0.5 * 1.2) ** 0.5)
+    assert figures["worst_error_ratio"] == pytest.approx(1.5)
+    assert figures["error_ratio_to_all"] == pytest.approx(1.5)
+    assert figures["error_ratio_to_worked_on"] == pytest.approx((0.75 * 1.2) ** 0.5)
     assert figures["design_effect_512"] == 22.0
 
 

@@ -11,7 +11,7 @@ from streamshed_bench import BENCHMARKS, MODULES, BenchOptions
 from streamshed_bench.runs.workplace import bench_session
 
 OF_RECORDINGS = {"coverage", "large_values", "counted_rows"}
-WITHOUT_SPARK = {"joins", "planning", "prediction", "simulate"}
+WITHOUT_SPARK = {"blocks", "joins", "planning", "prediction", "simulate"}
 
 
 @pytest.mark.parametrize("name", sorted({*BENCHMARKS} - OF_RECORDINGS - WITHOUT_SPARK))

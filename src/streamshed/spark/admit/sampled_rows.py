@@ -84,8 +84,7 @@ class Admission:
     """How a stream's rows are admitted in a micro-batch.
 
     Attributes:
-        plan: What `PLAN_SCHEMA` names, with `OPENED`, `CARRIER_OPENED` and `NOW`; None: everything is admitted, as in
-            batch mode.
+        plan: `PLAN_SCHEMA`, with `OPENED`, `CARRIER_OPENED` and `NOW`; None: in batch mode, all rows are admitted.
         size_columns: The stream's columns by which rows may be chosen; empty: those that its network asks for.
         whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
         cohort_keys: What queries group by whose windows may be dropped by group.

@@ -21,6 +21,7 @@ class StateSize:
         entries: How many there are.
         written_entries: How many were written, older ones with less weight.
         written_bytes: How large these were, together.
+        micro_batches: In how many micro-batches, likewise weighted.
 
     Example:
         >>> outcome = MicroBatchOutcome(
@@ -30,11 +31,19 @@ class StateSize:
         ... )
         >>> StateSize().updated(outcome).total_bytes
         200000
+        >>> StateSize().written_at_once, StateSize().updated(outcome).updated(outcome).written_at_once
+        (0.0, 10.0)
     """
 
     entries: int = 0
     written_entries: float = 0.0
     written_bytes: float = 0.0
+    micro_batches: float = 0.0
+
+    @property
+    def written_at_once(self) -> float:
+        """How many entries a micro-batch writes, on average."""
+        return self.written_entries / max(1.0, self.micro_batches)
 
     @property
     def total_bytes(self) -> int:
@@ -48,4 +57,5 @@ class StateSize:
             entries=outcome.state_entries,
             written_entries=KEPT * self.written_entries + outcome.state_written_entries,
             written_bytes=KEPT * self.written_bytes + outcome.state_written_bytes,
+            micro_batches=KEPT * self.micro_batches + 1,
         )

@@ -13,6 +13,7 @@ import pytest
 from streamshed.answering.answer.answering import Answering
 from streamshed.answering.table.output import Output, Shape
 from streamshed.answering.table.shed_interval import ShedInterval
+from streamshed.answering.table.value_kind import Notation
 from streamshed.columnar.spark_hash import block_draws
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.network.terms.join_shedding import COHORTS
@@ -167,6 +168,17 @@ def test_few_blocks_are_told_to_be_few() -> None:
     for told in _answers(sparse, 0.05, 0.05, draws=50):
         assert all(one["low"] for one in told)
         assert any(one["upper"] is None for one in told)
+
+
+def test_a_group_of_which_no_block_that_was_read_has_rows_has_no_upper_bound() -> None:
+    """All of those that are there came in a micro-batch that read every block."""
+    output = Output("q", "s", "n", Shape(AggregateKind.COUNT, True, None, (Notation.TEXT,)), 7, 0)
+    window = kept(1.0, np.ones(5)) | {"key_text": "rare", "block_sums": None}
+    interval = ShedInterval(stream="s", start=0, until=10, sampling_rates={"7.0": 0.1}, in_blocks=True)
+    [batch] = Answering([output], 0.95).answers(partials(window), [interval])
+    [told] = batch.to_pylist()
+    assert (told["key"], told["value"], told["exact"]) == (["rare"], 5.0, False)
+    assert (told["lower"], told["upper"], told["low"]) == (5.0, None, True)
 
 
 def test_a_window_that_was_not_seen_has_no_upper_bound() -> None:

@@ -145,18 +145,47 @@ def _sums(rows: list[Row], *, is_encoded: bool, cohorts: list[int] | None = None
 
 @given(ROWS, st.booleans())
 def test_totals_are_of_the_counts_and_values_of_queries_and_of_no_probe(rows: list[Row], is_encoded: bool) -> None:
-    totals = list(KERNEL.totaled(_line(rows, is_encoded=is_encoded)))
-    expected = []
-    for asked in ASKED:
-        counts = [float(asked.where(row)) for row in rows]
-        values = [float(row["v"] or 0) * count for row, count in zip(rows, counts, strict=True)]
-        expected += [counts, values]
-    assert sorted(one.tolist() for one in totals) == sorted(expected)
+    expected = [_totals(asked, rows) for asked in ASKED]
+    assert sorted(_unsigned(rows, is_encoded=is_encoded)) == sorted(expected)
     assert len(ASKED) == MOST_BITS
     with mock.patch.object(column_kernel, "MOST_BITS", 3):
-        some = [one.tolist() for one in KERNEL.totaled(_line(rows, is_encoded=is_encoded))]
-    assert len(some) == 6
+        some = _unsigned(rows, is_encoded=is_encoded)
+    assert len(some) == 3
     assert all(one in expected for one in some)
+
+
+def _totals(asked: Asked, rows: list[Row]) -> tuple[list[float], list[float]]:
+    """What each row brings to the count and the sum of a query."""
+    counts = [float(asked.where(row)) for row in rows]
+    return counts, [float(row["v"] or 0) * count for row, count in zip(rows, counts, strict=True)]
+
+
+def _unsigned(rows: list[Row], *, is_encoded: bool) -> list[tuple[list[float], list[float]]]:
+    """Counts and sums of queries in any order, the sign of their groups taken away."""
+    totals = [one.astype(np.float64) for one in KERNEL.totaled(_line(rows, is_encoded=is_encoded))]
+    return [
+        (np.abs(counts).tolist(), (values * counts).tolist())
+        for counts, values in zip(totals[::2], totals[1::2], strict=True)
+    ]
+
+
+def test_the_squares_of_totals_of_a_query_with_groups_are_those_of_its_groups_on_average() -> None:
+    [by_host] = [one for one in ASKED if one.name == "by_host"]
+    work = stream_work(EVENTS.stream, [by_host.query(EVENTS)])
+    kernel = ColumnKernel(column_work(work, {}, Dialect(ansi=True, time_zone="UTC")))
+    chance = np.random.default_rng(4)
+    groups, values = chance.choice(5, 200, p=[0.4, 0.3, 0.15, 0.1, 0.05]), chance.integers(1, 20, 200)
+    columns = {"v": pa.array(values, pa.int32()), "host": pa.array([f"host {group}" for group in groups])}
+    squares = []
+    for first in range(4000):
+        counts, sums = kernel.totaled(kernel.line(columns, np.arange(first, first + 200)))
+        assert {abs(count) for count in counts.tolist()} == {1.0}
+        assert len(set(zip(groups.tolist(), counts.tolist(), strict=True))) == 5
+        assert (sums == values * counts).all()
+        squares.append([counts.sum() ** 2, sums.sum() ** 2])
+    each = [np.square(np.bincount(groups, weights)).sum() for weights in (None, values)]
+    # Of four thousand choices, four standard deviations are a twentieth.
+    assert np.mean(squares, axis=0) == pytest.approx(each, rel=0.05)
 
 
 @given(ROWS, st.booleans())

@@ -8,6 +8,7 @@ from dataclasses import replace
 from streamshed.columnar.block_spread import BlockSpread
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.control.steps.expect import MOST_WRITTEN
 from streamshed.network.model.network import network
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.statistics.design_effects import design_effects
@@ -22,12 +23,13 @@ SETTINGS = ControlSettings(
 ROWS = {"packets": 10_000_000}
 
 
-def _learned(*spreads: BlockSpread) -> ControlLoop:
-    """A loop after calm micro-batches whose tasks have looked at blocks."""
+def _learned(*spreads: BlockSpread, written: int = 0) -> ControlLoop:
+    """A loop after calm micro-batches whose tasks have looked at blocks, and which wrote so many groups into state."""
     loop = ControlLoop(ASKED, SETTINGS, lambda: 99.0)
     for number, spread in enumerate(spreads):
         loop.plan(upcoming(number, {"packets": 100_000}))
-        loop.record(outcome(number, {"packets": 100_000}, {}, 0.3), Measured(block_spreads={"packets": spread}))
+        calm = replace(outcome(number, {"packets": 100_000}, {}, 0.3), state_written_entries=written)
+        loop.record(calm, Measured(block_spreads={"packets": spread}))
     return loop
 
 
@@ -40,6 +42,12 @@ def test_where_rows_of_blocks_are_alike_more_are_read_in_the_first_micro_batch_o
     in_no_order, alike = (_learned(BlockSpread(effect, 1.0)) for effect in (1.0, 3000.0))
     assert _read_share(in_no_order) < 0.2
     assert _read_share(alike) > 2 * _read_share(in_no_order)
+
+
+def test_everything_is_read_while_each_micro_batch_writes_many_groups_into_state() -> None:
+    calm = [BlockSpread(1.0, 1.0)] * 3
+    assert _read_share(_learned(*calm, written=MOST_WRITTEN)) == _read_share(_learned(*calm)) < 0.2
+    assert _read_share(_learned(*calm, written=MOST_WRITTEN + 1)) == 1
 
 
 def test_micro_batches_count_by_what_they_tell_and_the_latest_most() -> None:

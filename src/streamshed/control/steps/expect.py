@@ -27,6 +27,9 @@ from streamshed.planning.window_drop.windows.provenance import NeededRows
 from streamshed.statistics.design_effects import design_effects
 from streamshed.statistics.forecast import Statistics
 
+MOST_WRITTEN = 5_000
+"""Blocks are left unread while micro-batches write no more groups into state: each has a list for its blocks then."""
+
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
@@ -60,6 +63,8 @@ def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time
     """
     expectation = _expected(request, statistics, kept_work, time)
     if request.settings.advisory or statistics.fresh_shares or not request.upcoming.blocks:
+        return expectation
+    if request.state.state_size.written_at_once > MOST_WRITTEN:
         return expectation
     protected = protected_streams(request.network)
     effects = design_effects(request.state.learned.block_spreads)

@@ -94,12 +94,8 @@ class ColumnWay:
 
     @property
     def skips_blocks(self) -> bool:
-        """Whether blocks may be left unread, where state holds their sums: no query asks for groups of rows.
-
-        Each group would take two times the state and more.
-        """
-        is_plain = not (self.admission.whole_words or any(one.keys for one in self.work.classes))
-        return self.reads_files and self.admission.samples and is_plain
+        """Whether blocks may be left unread, where state holds their sums: no window may be dropped."""
+        return self.reads_files and self.admission.samples and not self.admission.whole_words
 
     @property
     def _tells_cohorts(self) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -48,7 +48,13 @@ GOLDEN = np.uint64(11400714819323198485)
 LEAST_COHORTS = 8
 """With rows in fewer of them, nobody knows how many there are in blocks that were not read."""
 STREAMS = ("blocks", "stretches")
-QUERIES = {"all": lambda values: values > 0, "few": lambda values: values > 120}
+QUERIES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "all": lambda values: values > 0,
+    "few": lambda values: values > 120,
+    "grouped": lambda values: values > 0,
+}
+LEVEL = 10
+"""Rows of a group are of values that have as many tens: a few of the blocks have nearly all of them."""
 WINDOW_SECONDS = 30
 PADDING_LETTERS = BLOCK_BYTES // ROWS_EACH - 60
 """Lines are so long that about as many are in a block."""
@@ -106,6 +112,8 @@ def _queries(setting: Setting) -> Iterable[Query]:
         rows = setting[stream]
         yield rows.window(f"{WINDOW_SECONDS} seconds").agg(**calls).query(f"{stream}_all")
         yield rows.filter("v > 120").window(f"{WINDOW_SECONDS} seconds").agg(**calls).query(f"{stream}_few")
+        grouped = rows.window(f"{WINDOW_SECONDS} seconds").by(level=f"v div {LEVEL}")
+        yield grouped.agg(**calls).query(f"{stream}_grouped")
 
 
 SCENARIO = Scenario(
@@ -195,12 +203,17 @@ def test_answers_are_of_the_rows_that_were_to_be_kept(
     outcome: Outcome, kept: dict[str, Kept], stream: str, query: str
 ) -> None:
     answers, rows = outcome.rows(f"{stream}_{query}"), kept[stream]
-    assert len({(row.window_start, row.aggregate) for row in answers}) == len(answers) == 3 * 2 * STEPS
+    assert len({(row.window_start, *row.key, row.aggregate) for row in answers}) == len(answers)
+    windows = np.floor((rows.seconds - rows.epoch) / WINDOW_SECONDS)
+    is_kept = np.logical_or.reduce([rows.of(step)[0] for step in range(STEPS)]) & QUERIES[query](rows.values)
+    groups = rows.values // LEVEL if query == "grouped" else np.zeros(len(windows))
+    assert len(answers) == 3 * len(set(zip(windows[is_kept].tolist(), groups[is_kept].tolist(), strict=True)))
     for row in answers:
         step, start = _step(row), rows.epoch + seconds_of(row.window_start)
         is_kept, cohorts = rows.of(step)
         is_inside = (rows.seconds >= start) & (rows.seconds < start + WINDOW_SECONDS)
         chosen = is_kept & is_inside & QUERIES[query](rows.values)
+        chosen &= groups == int(row.key[0] or 0) if row.key else True
         values, rate = rows.values[chosen], sampling_rate_of(CODES[step])
         assert row.rows_used == len(values)
         # Of lines nobody knows the times before they are read: windows beside those that were shed may be touched.
@@ -259,11 +272,13 @@ def test_it_is_learned_how_much_blocks_differ(outcome: Outcome, stream: str) -> 
     numbers = _starts(file) // BLOCK_BYTES if stream == "stretches" else np.arange(BLOCKS * ROWS_EACH) // ROWS_EACH
     values = np.asarray(outcome.table(stream)["v"], np.float64)[: len(numbers)]
     of_blocks = of_rows = 0.0
-    for least in (0, 120):
-        counts = (values > least).astype(np.float64)
+    for name, passes in QUERIES.items():
+        counts = passes(values).astype(np.float64)
+        groups = values // LEVEL if name == "grouped" else np.zeros(len(values))
         for brought in (counts, values * counts):
-            totals = np.bincount(numbers, brought)
-            of_blocks += len(totals) * totals.var(ddof=1) / brought.sum() ** 2
+            for group in np.unique(groups):
+                totals = np.bincount(numbers, brought * (groups == group))
+                of_blocks += len(totals) * totals.var(ddof=1) / brought.sum() ** 2
             of_rows += (brought**2).sum() / brought.sum() ** 2
     assert design_effects(learned)[stream] == pytest.approx(of_blocks / of_rows, rel=0.25)
     assert of_blocks > 3 * of_rows

@@ -12,7 +12,7 @@ from streamshed.errors import InvalidNetworkError
 from streamshed.network.model.network import QueryNetwork
 from streamshed.planning.tree.quantization import code_of
 from streamshed.sharing.stream_work import StreamWork, stream_work
-from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.admit.admission import Admission
 from streamshed.spark.checkpoint.storage import Storage
 from streamshed.spark.cluster.session import settings_for_queries, use_this_python
 from streamshed.spark.common.call_sites import without_call_sites

@@ -13,7 +13,7 @@ from streamshed.columnar.block_spread import BlockSpreads
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
 from streamshed.planning.window_drop.track.stale import ageing_queries
-from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.admit.admission import Admission
 from streamshed.spark.columns.sampled_blocks import new_block_spreads
 from streamshed.spark.common.call_costs import CallCosts, new_call_costs
 from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, compiled_partials

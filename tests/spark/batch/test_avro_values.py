@@ -14,7 +14,9 @@ from pyspark.sql import functions as F
 
 import streamshed as ss
 from streamshed.columnar.avro_values import NO_AVRO, NO_FRAME, UNKNOWN_SCHEMA
-from streamshed.spark.admit.sampled_rows import NO_TEXT, Admission, sampled_rows
+from streamshed.spark.admit.admission import Admission
+from streamshed.spark.admit.parsed_rows import NO_TEXT
+from streamshed.spark.admit.sampled_rows import sampled_rows
 from streamshed.spark.common.internal_names import TEXT, UNREADABLE
 from tests.avro_samples import encoded
 from tests.registry_server import Registered, register, running_registry

@@ -17,7 +17,7 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.source.sources import folder
 from streamshed.spark import answers
-from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.admit.admission import Admission
 from streamshed.spark.columns import file_spans
 from streamshed.spark.common.failures import explained
 from streamshed.spark.source.source_frame import files_read_by_tasks, folder_frame

@@ -29,7 +29,7 @@ from streamshed.network.terms.cohorts import COHORTS
 from streamshed.network.terms.gap import GapsBy
 from streamshed.sharing.gating import LEVELS
 from streamshed.spark import answers
-from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.admit.admission import Admission
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.columns import file_spans
 from streamshed.spark.common.internal_names import BYTES, FILE_PATH, NOW, OPEN, OPENED, RETAINED, SPAN_START, SPAN_STOP

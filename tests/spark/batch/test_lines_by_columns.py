@@ -23,7 +23,7 @@ from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.model.rows import Rows
 from streamshed.network.source.sources import folder
 from streamshed.spark import answers
-from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.admit.admission import Admission
 from streamshed.spark.columns import file_spans
 from streamshed.spark.common.internal_names import NOW, OPEN, OPENED
 from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values

@@ -13,7 +13,7 @@ from streamshed.network.model.network import network
 from streamshed.network.model.rows import Rows
 from streamshed.network.source.sources import folder
 from streamshed.spark import answers, query_view
-from streamshed.spark.admit.sampled_rows import NO_PARTITION
+from streamshed.spark.admit.parsed_rows import NO_PARTITION
 from tests.spark.event_times import at
 from tests.spark.sessions import interpreting
 

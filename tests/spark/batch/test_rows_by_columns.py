@@ -23,7 +23,7 @@ from streamshed.network.model.rows import Rows
 from streamshed.network.source.sources import folder
 from streamshed.network.terms.parsing import parse_json
 from streamshed.spark import answers
-from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.admit.admission import Admission
 from streamshed.spark.source.source_frame import folder_frame
 from streamshed.spark.windows.compiled_stream import CompiledStream, StreamSource, compile_stream
 from tests.spark.sessions import interpreting

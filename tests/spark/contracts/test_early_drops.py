@@ -19,8 +19,9 @@ from streamshed.planning.window_drop.track.droppable import droppable_queries
 from streamshed.planning.window_drop.track.open_windows import QueryDrops
 from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.sharing.stream_work import stream_work
+from streamshed.spark.admit.admission import Admission
 from streamshed.spark.admit.retained_rows import whole_words
-from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
+from streamshed.spark.admit.sampled_rows import sampled_rows
 from streamshed.spark.common.internal_names import NOW, OPEN, OPENED, RETAINED_SLOT, UNREADABLE
 from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.plan.plan_columns import Plan

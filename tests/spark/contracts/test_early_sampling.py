@@ -13,7 +13,8 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.sources import folder
 from streamshed.sharing.gating import Gating
-from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
+from streamshed.spark.admit.admission import Admission
+from streamshed.spark.admit.sampled_rows import sampled_rows
 from streamshed.spark.common.internal_names import NOW, OPEN, OPENED
 from streamshed.spark.compile.plan_table import PLAN_SCHEMA, plan_values
 from streamshed.spark.plan.plan_columns import Plan

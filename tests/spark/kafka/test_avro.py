@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from streamshed.columnar.avro_values import NO_AVRO, NO_FRAME, UNKNOWN_SCHEMA
-from streamshed.spark.admit.sampled_rows import NO_TEXT
+from streamshed.spark.admit.parsed_rows import NO_TEXT
 from tests.spark.kafka.avro_course import BAD_VALUES, SCHEMAS, rows_of
 from tests.thoroughness import thorough
 

@@ -12,7 +12,7 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import network
 from streamshed.network.source.kafka_source import kafka
 from streamshed.network.terms.parsing import parse_json
-from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.admit.admission import Admission
 from streamshed.spark.cluster import warm_workers
 from streamshed.spark.source.carrier import carrier_frame
 from streamshed.spark.source.source_frame import empty_frame

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from streamshed.network.model.query import Query
 from streamshed.network.terms.parsing import parse_json
-from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.admit.admission import Admission
 from streamshed.spark.source.source_frame import folder_frame
 from streamshed.spark.windows.compiled_stream import StreamSource, compile_stream
 from tests.spark.event_times import instants

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from pyspark.accumulators import Accumulator
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from streamshed.columnar.block_spread import BlockSpreads
 from streamshed.network.model.stream import Stream
 from streamshed.network.source.identity import IdentityKind
-from streamshed.network.source.sources import FolderSource
 from streamshed.network.terms.cohorts import COHORTS
-from streamshed.network.terms.parsing import Parse, TextFormat
-from streamshed.network.words.columns import Column as SchemaColumn
-from streamshed.network.words.columns import format_schema
 from streamshed.planning.tree.quantization import STEPS_PER_DECADE
 from streamshed.planning.window_drop.track.retention import MOST_SLOTS
 from streamshed.sharing.early_drops import drops_before_parsing
 from streamshed.sharing.gating import LEVELS
-from streamshed.spark.admit.avro_reader import avro_reader
+from streamshed.spark.admit.admission import Admission
+from streamshed.spark.admit.parsed_rows import parsed_rows
 from streamshed.spark.admit.row_instants import row_microseconds, why_without_instant
 from streamshed.spark.admit.row_size import row_size
 from streamshed.spark.common.far_ahead import most_ahead
@@ -33,10 +27,8 @@ from streamshed.spark.common.internal_names import (
     CHANCE,
     CODES_BY_SIZE,
     COHORT,
-    CORRUPT,
     FILE_PATH,
     FIRST_LEVEL,
-    FOLDERS,
     IS_CARRIER,
     LARGEST_SIZE,
     NOW,
@@ -45,7 +37,6 @@ from streamshed.spark.common.internal_names import (
     PAIR_CODES,
     PASSES,
     RATES_BY_SIZE,
-    RAW_TEXT,
     RETAINED,
     RETAINED_BASE,
     RETAINED_RATES,
@@ -58,53 +49,20 @@ from streamshed.spark.common.internal_names import (
     SIZE_THRESHOLD,
     SUMS,
     TAKEN_TIME,
-    TEXT,
     TIME,
     UNREADABLE,
 )
-from streamshed.spark.plan.plan_columns import Plan, with_plan
+from streamshed.spark.plan.plan_columns import with_plan
 from streamshed.spark.source.file_identity import file_path
-from streamshed.spark.source.partition_values import partition_values, with_folders
 from streamshed.spark.source.row_draws import told_apart, uniform
 
 BEFORE_1970 = "event time is before 1970"
 BELOW_ZERO = "number is below 0"
 TOO_FAR_AHEAD = "event time is too far ahead of the clock"
-NO_TEXT = "text is null"
-NO_PARSE = "text cannot be parsed"
-NO_PARTITION = "the name of its folder cannot be parsed"
 IN_SUMS = "stands for many"
 """Of what rows, or results of a join, were summed up to: to queries it is no row."""
 
 _ALWAYS_OPEN = -(2**62)
-
-
-@dataclass(frozen=True)
-class Admission:
-    """How a stream's rows are admitted in a micro-batch.
-
-    Attributes:
-        plan: `PLAN_SCHEMA`, with `OPENED`, `CARRIER_OPENED` and `NOW`; None: in batch mode, all rows are admitted.
-        size_columns: The stream's columns by which rows may be chosen; empty: those that its network asks for.
-        whole_words: What a row passes while nothing is shed, where windows may be dropped; empty: none may be.
-        cohort_keys: What queries group by whose windows may be dropped by group.
-        drops_rows: Whether rows may be left out by their times although no window is dropped.
-        block_sums: Whether state holds sums of cohorts of blocks, so that whole blocks may be left unread.
-        block_spreads: Told, by stream, how much blocks differ that may be; None: nobody asks.
-        samples: Whether rows may be sampled; if not, none asks what it would pass: the less there is to do for a row,
-            the better Java compiles it.
-        clock: What tells `NOW` where there is no plan; None: nothing does, and event times may be anything.
-    """
-
-    plan: Plan | None = None
-    size_columns: tuple[str, ...] = ()
-    whole_words: tuple[int, ...] = ()
-    cohort_keys: tuple[tuple[str, ...], ...] = ()
-    drops_rows: bool = False
-    block_sums: bool = False
-    block_spreads: Accumulator[BlockSpreads] | None = None
-    samples: bool = True
-    clock: Plan | None = None
 
 
 def sampled_rows(
@@ -133,7 +91,7 @@ def sampled_rows(
     admitted = _admitted(source, stream, admission)
     if by_columns is not None:
         admitted = _told_again(by_columns(admitted), admission)
-    rows = _parsed(_with_pair_codes(admitted), stream)
+    rows = parsed_rows(_with_pair_codes(admitted), stream)
     if admission.plan is not None and admission.samples and not stream.is_identified_before_parsing:
         rows = _sampled(rows, stream, admission)
     if admission.plan is not None and admission.whole_words and not _is_early(stream, admission):
@@ -341,60 +299,3 @@ def _leveled(rows: DataFrame, stream: Stream, size: Column) -> DataFrame:
     level = F.least(F.greatest(F.coalesce(code, F.lit(LEVELS - 1)), FIRST_LEVEL), F.lit(LEVELS - 1)).cast("int")
     passed = F.get(F.get(BY_LEVEL, size), level)
     return rows.withColumn(PASSES, F.when(F.col(BY_LEVEL).isNotNull(), passed)).drop(BY_LEVEL, FIRST_LEVEL)
-
-
-def _parsed(rows: DataFrame, stream: Stream) -> DataFrame:
-    is_taken = SUMS in rows.columns
-    parse = stream.lines if is_taken else None if is_parsed(rows, stream) else stream.text
-    if parse is None:
-        corrupt = F.col(CORRUPT) if CORRUPT in rows.columns else F.lit(None).cast("string")
-        reason = F.when(corrupt.isNotNull(), F.lit(NO_PARSE))
-        return rows.withColumns({UNREADABLE: reason, TEXT: corrupt})
-    in_folders = stream.source if stream.parse is None and isinstance(stream.source, FolderSource) else None
-    rows = rows if in_folders is None or FOLDERS in rows.columns else with_folders(rows, in_folders)
-    read, reason = _read(rows, parse)
-    columns = {column.name: F.col("__read").getField(column.name) for column in parse.schema}
-    for name, partition_value in ({} if in_folders is None else partition_values(in_folders)).items():
-        columns[name] = F.when(partition_value.is_told, partition_value.value).otherwise(columns[name])
-        reason = reason.when(partition_value.is_wrong, F.lit(NO_PARTITION))
-    if stream.text is None:
-        # As where Spark parses lines of CSV as it reads them: it keeps the text of those that it cannot parse.
-        columns[TEXT] = F.col(f"__read.{CORRUPT}")
-    return read.drop(parse.column).withColumns({**columns, UNREADABLE: reason}).drop("__read", FOLDERS)
-
-
-def _read(rows: DataFrame, parse: Parse) -> tuple[DataFrame, Column]:
-    """Read what a column holds into the struct `__read`; returns why that cannot be, too. `TEXT` is what it holds.
-
-    Bytes of Avro are shown as Base64, those that cannot be read: the others are not copied.
-    """
-    column, corrupt = F.col(f"`{parse.column}`"), F.col(f"__read.{CORRUPT}")
-    if parse.format is TextFormat.AVRO:
-        read = rows.withColumns({"__read": avro_reader(parse)})
-        reason = F.when(column.isNull(), F.lit(NO_TEXT)).when(corrupt.isNotNull(), corrupt)
-        shown = F.when(corrupt.isNotNull(), F.base64(column))
-        return read.withColumns({TEXT: shown, UNREADABLE: reason}), F.col(UNREADABLE)
-    read = rows.withColumns({TEXT: column.cast("string")}).withColumns({"__read": _reader(parse)})
-    failed = F.col("__read").isNull() | corrupt.isNotNull()
-    return read, F.when(F.col(TEXT).isNull(), F.lit(NO_TEXT)).when(failed, F.lit(NO_PARSE))
-
-
-def is_parsed(rows: DataFrame, stream: Stream) -> bool:
-    """Return whether rows are parsed already, as those of a bounded DataFrame, or some that are made up, may be."""
-    there = {name.lower() for name in rows.columns}
-    if stream.parse is not None:
-        return stream.parse.column.lower() not in there
-    wanted = {column.name.lower() for column in stream.schema}
-    return wanted <= there and wanted != {RAW_TEXT}
-
-
-def text_reader(stream: Stream) -> Column | None:
-    """What reads the columns of a row out of `TEXT`; None: its source delivers them as such, or as no text."""
-    return None if stream.text is None or stream.text.format is TextFormat.AVRO else _reader(stream.text)
-
-
-def _reader(parse: Parse) -> Column:
-    schema = format_schema((*parse.schema, SchemaColumn(CORRUPT, "string")))
-    options = {**dict(parse.options), "mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
-    reader = F.from_json if parse.format is TextFormat.JSON else F.from_csv
-    return reader(F.col(TEXT), schema, options)

@@ -28,8 +28,10 @@ from streamshed.network.source.sources import FileFormat, FolderSource
 from streamshed.network.words.footer import spark_type
 from streamshed.sharing.instructions import Match
 from streamshed.sharing.stream_work import StreamWork
+from streamshed.spark.admit.admission import Admission
+from streamshed.spark.admit.parsed_rows import is_parsed
 from streamshed.spark.admit.retained_rows import whole_words
-from streamshed.spark.admit.sampled_rows import Admission, admitting_names, is_parsed
+from streamshed.spark.admit.sampled_rows import admitting_names
 from streamshed.spark.cluster.warm_workers import obstacle_to_topics
 from streamshed.spark.columns import file_spans
 from streamshed.spark.columns.span_rows import SpanRows

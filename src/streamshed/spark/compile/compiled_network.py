@@ -26,7 +26,7 @@ from streamshed.sharing.instructions import Instruction
 from streamshed.sharing.large_values import sized_of_stream
 from streamshed.sharing.probes import is_probe
 from streamshed.sharing.stream_work import AggregateSlot
-from streamshed.spark.admit.sampled_rows import Admission
+from streamshed.spark.admit.admission import Admission
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.columns.summed_rows import SUMS_TYPE
 from streamshed.spark.common.call_costs import CallCosts

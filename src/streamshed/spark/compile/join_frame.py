@@ -33,7 +33,8 @@ from streamshed.network.sql.expression import quoted
 from streamshed.planning.load.join_delay import delay_of_stream
 from streamshed.sharing.resolution import resolve_stream
 from streamshed.sharing.stream_work import stream_work
-from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
+from streamshed.spark.admit.admission import Admission
+from streamshed.spark.admit.sampled_rows import sampled_rows
 from streamshed.spark.columns.summed_rows import SUMS_TYPE
 from streamshed.spark.common.collation import collation_problems
 from streamshed.spark.common.in_arrow import in_arrow

@@ -19,8 +19,8 @@ from streamshed.network.model.stream import Stream
 from streamshed.network.terms.aggregate import AggregateCall, AggregateKind
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.sharing.stream_work import stream_work
+from streamshed.spark.admit.admission import Admission
 from streamshed.spark.admit.retained_rows import whole_words
-from streamshed.spark.admit.sampled_rows import Admission
 from streamshed.spark.common.internal_names import EVENT_TIME, NEVER_IN_TIME, TIME
 from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, compiled_partials, needed_layout
 from streamshed.spark.joins.side_drops import SideDrops, SideWork, tolerant_queries

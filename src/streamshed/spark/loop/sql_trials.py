@@ -25,7 +25,9 @@ from pyspark.sql import functions as F
 from streamshed.control.loop import ControlLoop
 from streamshed.sharing.dear_sql import dear_sql, instructions_for
 from streamshed.sharing.stream_work import StreamWork
-from streamshed.spark.admit.sampled_rows import Admission, sampled_rows, text_reader
+from streamshed.spark.admit.admission import Admission
+from streamshed.spark.admit.parsed_rows import text_reader
+from streamshed.spark.admit.sampled_rows import sampled_rows
 from streamshed.spark.common.failures import is_failure_of_spark
 from streamshed.spark.common.internal_names import TEXT, UNREADABLE
 from streamshed.spark.operators.straight_line import StraightLine, run_instructions

@@ -21,9 +21,10 @@ from streamshed.sharing.inlining import inlined_tests
 from streamshed.sharing.instructions import Call, Match
 from streamshed.sharing.large_values import sized_of_stream
 from streamshed.sharing.stream_work import StreamWork, stream_work
+from streamshed.spark.admit.admission import Admission
 from streamshed.spark.admit.passing import passes
 from streamshed.spark.admit.retained_rows import whole_words
-from streamshed.spark.admit.sampled_rows import Admission, sampled_rows
+from streamshed.spark.admit.sampled_rows import sampled_rows
 from streamshed.spark.checkpoint.state_layout import StateLayout
 from streamshed.spark.columns.summed_rows import ColumnWay, column_way
 from streamshed.spark.common.call_costs import CallCosts

@@ -138,42 +138,58 @@ def total_bits(column_class: ColumnClass) -> list[int]:
     ]
 
 
+def group_signs(
+    column_class: ColumnClass, expressions: ClassExpressions, line: Line, bits: Sequence[int]
+) -> Floats | None:
+    """Return per row 1 or −1, the same for rows of a group, chosen for each group by the first time; None: no groups.
+
+    Where all rows of some groups count with the opposite sign, the square of a total is on average the sum of the
+    squares of its groups' totals (N. Alon, Y. Matias, M. Szegedy, The space complexity of approximating the frequency
+    moments, 1999): the variance of the total is that of all groups.
+
+    Args:
+        column_class: The class.
+        expressions: Its keys and value.
+        line: The rows.
+        bits: The bits whose rows need a sign.
+
+    Raises:
+        Unsure: Spark has to tell the key of a row.
+    """
+    passing = [line.passing(column_class.selections[bit]) for bit in bits if column_class.key_mask >> bit & 1]
+    if not (passing and expressions.keys):
+        return None
+    some = [passes for passes in passing if passes is not None]
+    reaches = np.logical_or.reduce(some) if len(some) == len(passing) else None
+    groups, places = grouped([key_codes(line.encoded_value(key, reaches)) for key in expressions.keys])
+    chance = np.random.default_rng(abs(int(line.times[0])))
+    return chance.choice((-1.0, 1.0), len(places))[groups]
+
+
 def bit_totals(
-    column_class: ColumnClass, expressions: ClassExpressions, line: Line, bit: int
+    column_class: ColumnClass, expressions: ClassExpressions, line: Line, bit: int, signs: Floats | None
 ) -> Iterator[Booleans | Floats]:
     """Yield what rows bring to the totals of a bit: whether they count, and the value, 0 of rows that have none.
-
-    Of a query that asks for groups, all rows of some groups, by chance, count with the opposite sign. So on average the
-    square of a total is the sum of the squares of its groups' totals (N. Alon, Y. Matias, M. Szegedy, The space
-    complexity of approximating the frequency moments, 1999): the variance of the total is that of all groups.
 
     Args:
         column_class: The class.
         expressions: Its keys and value.
         line: The rows.
         bit: The bit.
+        signs: What `group_signs` returns: of a query that asks for groups, rows count with these.
 
     Raises:
-        Unsure: Spark has to tell the key or the value of a row.
+        Unsure: Spark has to tell the value of a row.
     """
     passes = line.passing(column_class.selections[bit])
     counts = np.ones(len(line.times), np.bool_) if passes is None else passes
-    signs = _signs(expressions.keys, line, counts) if column_class.key_mask >> bit & 1 else None
+    signs = signs if column_class.key_mask >> bit & 1 else None
     yield counts if signs is None else np.where(counts, signs, 0.0)
     has_number = column_class.value_mask >> bit & 1 and column_class.form is not ValueForm.PRESENCE
     if expressions.value is not None and has_number:
         values = RowValues.of(line.value(expressions.value, counts), column_class.form)
         numbers = values.numbers if signs is None else values.numbers * signs
         yield np.where(counts & values.is_there, numbers, 0.0)
-
-
-def _signs(keys: Sequence[ColumnExpression], line: Line, counts: Booleans) -> Floats | None:
-    """Per row 1 or −1, the same for rows of a group, chosen for each group by the first time; None: no groups."""
-    if not keys:
-        return None
-    groups, places = grouped([key_codes(line.encoded_value(key, counts)) for key in keys])
-    chance = np.random.default_rng(abs(int(line.times[0])))
-    return chance.choice((-1.0, 1.0), len(places))[groups]
 
 
 def _masks(column_class: ColumnClass, line: Line, word: Ints | None) -> Masks:

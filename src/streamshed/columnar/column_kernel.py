@@ -9,7 +9,15 @@ from types import MappingProxyType
 import numpy as np
 import pyarrow as pa
 
-from streamshed.columnar.class_sums import CLASS_SUMS, ClassExpressions, Slices, bit_totals, class_sums, total_bits
+from streamshed.columnar.class_sums import (
+    CLASS_SUMS,
+    ClassExpressions,
+    Slices,
+    bit_totals,
+    class_sums,
+    group_signs,
+    total_bits,
+)
 from streamshed.columnar.column_work import ColumnWork, line_types
 from streamshed.columnar.expressions.compiled import ColumnExpression, compiled
 from streamshed.columnar.group_cohorts import CohortKeys
@@ -129,8 +137,12 @@ class ColumnKernel:
             line: The rows.
 
         Raises:
-            Unsure: Spark has to tell the value of a row.
+            Unsure: Spark has to tell the key or the value of a row.
         """
-        bits = [(of_class, bit) for of_class in self._classes for bit in total_bits(of_class[0])]
-        for (column_class, expressions), bit in random.sample(bits, min(MOST_BITS, len(bits))):
-            yield from bit_totals(column_class, expressions, line, bit)
+        bits = [(index, bit) for index, (one, _) in enumerate(self._classes) for bit in total_bits(one)]
+        chosen = random.sample(bits, min(MOST_BITS, len(bits)))
+        for index, (column_class, expressions) in enumerate(self._classes):
+            of_class = [bit for place, bit in chosen if place == index]
+            signs = group_signs(column_class, expressions, line, of_class)
+            for bit in of_class:
+                yield from bit_totals(column_class, expressions, line, bit, signs)

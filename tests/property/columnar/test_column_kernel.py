@@ -188,6 +188,17 @@ def test_the_squares_of_totals_of_a_query_with_groups_are_those_of_its_groups_on
     assert np.mean(squares, axis=0) == pytest.approx(each, rel=0.05)
 
 
+def test_keys_are_computed_of_rows_alone_that_some_query_wants() -> None:
+    """Where v is 0, the key is an error: Spark would have to tell it."""
+    rows = EVENTS.filter("v <> 0").window("20 seconds").by(k="12 div v")
+    queries = [rows.agg(n="count(*)").query("all"), rows.agg(n="sum(v)").query("sums")]
+    kernel = ColumnKernel(column_work(stream_work(EVENTS.stream, queries), {}, Dialect(ansi=True, time_zone="UTC")))
+    values = [4, 0, 3, 4, 0, 6]
+    counts, *_ = kernel.totaled(kernel.line({"v": pa.array(values, pa.int32())}, np.arange(6)))
+    assert np.abs(counts).tolist() == [float(value != 0) for value in values]
+    assert counts[0] == counts[3]
+
+
 @given(ROWS, st.booleans())
 def test_each_query_has_the_sums_of_its_rows(rows: list[Row], is_encoded: bool) -> None:
     sums = _sums(rows, is_encoded=is_encoded).to_pylist()

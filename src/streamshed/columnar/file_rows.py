@@ -94,7 +94,7 @@ class FileRows:
             ([1, 2], {'size': [52, 60], 'host': [None, None]})
         """
         metadata = pq.read_metadata(path)
-        encoded = _encoded(metadata, [name for name, kind in types.items() if kind == pa.string()])
+        encoded = _encoded(metadata, [name for name, kind in types.items() if kind in (pa.string(), pa.binary())])
         file = pq.ParquetFile(
             path, metadata=metadata, read_dictionary=encoded or None, coerce_int96_timestamp_unit="us"
         )

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from streamshed.columnar.row_file import rows_within
 from streamshed.columnar.spark_hash import as_uniform, xxhash64
 from streamshed.errors import IncompatibleCheckpointError
 from streamshed.joins.model.arrays import Booleans, Floats, Ints
@@ -165,13 +164,26 @@ class Admitted:
     rows: Ints | None = None
     words: Words | None = None
 
+    @classmethod
+    def joined(cls, parts: Sequence[tuple[int, Self]]) -> Self:
+        """Return what becomes of the rows of a run, of which each part is decided on alike.
+
+        Args:
+            parts: Of the run, in order: the place of the first row, and what becomes of the rows, counted from it.
+        """
+        rows = [start + part.rows for start, part in parts if part.rows is not None]
+        words = [part.words for _, part in parts if part.words is not None]
+        return cls(np.concatenate(rows) if rows else None, np.concatenate(words) if words else None)
+
+    def among(self, start: int, stop: int) -> slice:
+        """Return which of the admitted rows lie between two places."""
+        return slice(start, stop) if self.rows is None else slice(*np.searchsorted(self.rows, [start, stop]).tolist())
+
     def within(self, start: int, stop: int) -> Self:
         """Return what becomes of some neighboring rows, whose numbers are counted from the first of them."""
-        if self.rows is None:
-            return type(self)(None, None if self.words is None else self.words[start:stop])
-        first, last = np.searchsorted(self.rows, [start, stop])
-        rows = rows_within(self.rows, start, stop)
-        return type(self)(rows, None if self.words is None else self.words[first:last])
+        among = self.among(start, stop)
+        rows, words = (None if values is None else values[among] for values in (self.rows, self.words))
+        return type(self)(None if rows is None else rows - start, words)
 
 
 def admitted(plan: RowPlan, hashes: Ints | None, places: RowPlaces | None) -> Admitted:

@@ -189,23 +189,17 @@ class SpanRows:
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a run that are admitted. Where none is, the columns that do not decide it are not read."""
         numbers = run.numbers
-        deciding = _columns(file, run, self._deciding(plan), stretch)
-        decided = self._decided(deciding, numbers, stretch, plan)
-        if decided.rows is not None and not len(decided.rows):
+        of_run, deciding = self._decided(file, run, stretch, plan)
+        if of_run.rows is not None and not len(of_run.rows):
             return
         others = [name for name in self.types if name not in {*deciding, *stretch.constants}]
-        for part in file.parts(run, others, decided.rows):
-            chosen = decided.within(part.start, part.stop)
-            of_part = RowPart(
-                part.start,
-                part.stop,
-                {name: column.slice(part.start, part.stop - part.start) for name, column in deciding.items()},
-            )
+        for part in file.parts(run, others, of_run.rows):
+            among, chosen = of_run.among(part.start, part.stop), of_run.within(part.start, part.stop)
             of_rows = numbers[part.start : part.stop]
             of_rows = of_rows if chosen.rows is None else of_rows[chosen.rows]
             columns = {
                 **part.columns,
-                **part_of_rows(of_part, decided.rows).columns,
+                **{name: column[among] for name, column in deciding.items()},
                 **{name: pa.repeat(value, len(of_rows)) for name, value in stretch.constants.items()},
                 FILE_PATH: pa.repeat(stretch.path, len(of_rows)),
                 FILE_ROW: pa.array(of_rows),
@@ -215,14 +209,28 @@ class SpanRows:
             }
             yield pa.RecordBatch.from_arrays([columns[name] for name in self.schema.names], self.schema.names)
 
+    def _decided(
+        self, file: RowReader[AnySpan], run: AnySpan, stretch: Stretch, plan: RowPlan
+    ) -> tuple[Admitted, Mapping[str, pa.Array]]:
+        """What becomes of the rows of a run; and of those that are admitted, the columns that decide it."""
+        names = self._deciding(plan)
+        read = [name for name in names if name not in stretch.constants]
+        numbers, decided, columns = run.numbers, [], []
+        for part in file.parts(run, read):
+            of_part = numbers[part.start : part.stop]
+            constants = {name: pa.repeat(stretch.constants[name], len(of_part)) for name in names if name not in read}
+            deciding = {**part.columns, **constants}
+            hashes = self._hashes(deciding, of_part, stretch, plan) if plan.is_drawn else None
+            places = None if plan.retention is None else self._places(deciding, len(of_part))
+            of_rows = admitted(plan, hashes, places)
+            decided.append((part.start, of_rows))
+            columns.append(part_of_rows(RowPart(0, len(of_part), part.columns), of_rows.rows).columns)
+        return Admitted.joined(decided), {name: _joined([of_part[name] for of_part in columns]) for name in read}
+
     def _deciding(self, plan: RowPlan) -> Sequence[str]:
         drawn = self.identity if plan.is_drawn and plan.cut is None else ()
         placed = (*self.instant_columns, *self.cohort_columns) if plan.retention is not None else ()
         return tuple(dict.fromkeys([*drawn, *placed]))
-
-    def _decided(self, deciding: Mapping[str, pa.Array], numbers: Ints, stretch: Stretch, plan: RowPlan) -> Admitted:
-        hashes = self._hashes(deciding, numbers, stretch, plan) if plan.is_drawn else None
-        return admitted(plan, hashes, None if plan.retention is None else self._places(deciding, len(numbers)))
 
     def _places(self, deciding: Mapping[str, pa.Array], rows: int) -> RowPlaces:
         kernel = self.taking.kernel
@@ -286,15 +294,6 @@ def local_path(uri: str) -> str:
     '/in/100%.parquet'
     """
     return urllib.parse.unquote(uri.removeprefix("file://"))
-
-
-def _columns(file: RowReader[AnySpan], run: AnySpan, names: Sequence[str], stretch: Stretch) -> dict[str, pa.Array]:
-    """Some columns of a run, whole."""
-    read = [name for name in names if name not in stretch.constants]
-    parts = list(file.parts(run, read)) if read else []
-    columns = {name: _joined([part.columns[name] for part in parts]) for name in read}
-    constants = {name: pa.repeat(stretch.constants[name], len(run.numbers)) for name in names if name not in read}
-    return columns | constants
 
 
 def _joined(parts: Sequence[pa.Array]) -> pa.Array:

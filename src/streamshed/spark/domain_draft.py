@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from streamshed.network.model.network import QueryNetwork, TimeDomain
 from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.planning.tree.scalability import protected_streams
+from streamshed.planning.window_drop.track.droppable import droppable_queries, streams_needed_whole
 from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, types_of_network
 from streamshed.spark.compile.join_frame import with_joined
@@ -90,8 +91,9 @@ class DomainDraft:
     @property
     def wished_families(self) -> tuple[str, ...]:
         """The families of state that a new checkpoint has beyond those that are needed: it sheds better with them."""
-        protected = protected_streams(self.of_domain)
-        skips = any(one.skips_blocks and one.work.stream.name not in protected for one in self.compiled.streams)
+        tolerant = {query.query for query in droppable_queries(self.of_domain)}
+        whole = streams_needed_whole(self.of_domain, tolerant)
+        skips = any(one.skips_blocks and one.work.stream.name not in whole for one in self.compiled.streams)
         return ("block_sums",) if skips else ()
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.stream import Stream
 from streamshed.planning.load.join_delay import delay_of_stream
+from streamshed.planning.window_drop.track.droppable import droppable_queries, tolerant_parts
 from streamshed.sharing.intake import Intake
 from streamshed.spark.windows.manifest import Routed
 from streamshed.spark.windows.unseen_windows import QueryBeginning, beginnings
@@ -33,6 +34,7 @@ class DomainFacts:
         trigger_interval_seconds: How often a micro-batch should start.
         queried_streams: The streams that queries ask for, which are those that the control loop knows; None: all.
         beginnings: Of queries that came later than the checkpoint, by `Query.definition_id`.
+        tolerant_parts: By stream, what may drop windows, see `droppable.tolerant_parts`.
     """
 
     streams: tuple[Stream, ...]
@@ -41,6 +43,7 @@ class DomainFacts:
     trigger_interval_seconds: float
     queried_streams: tuple[str, ...] | None = None
     beginnings: Mapping[int, QueryBeginning] = field(default_factory=dict)
+    tolerant_parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, draft: DomainDraft, manifest: Manifest, loop: ControlLoop, trigger_interval_seconds: float) -> Self:
@@ -59,6 +62,7 @@ class DomainFacts:
             trigger_interval_seconds=trigger_interval_seconds,
             queried_streams=tuple(stream.name for stream in loop.network.streams),
             beginnings=beginnings(draft.network.queries, manifest.whole_since),
+            tolerant_parts=tolerant_parts(droppable_queries(draft.of_domain)),
         )
 
     @property

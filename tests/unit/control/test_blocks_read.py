@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from streamshed.columnar.block_spread import BlockSpread
@@ -11,6 +12,10 @@ from streamshed.control.settings import ControlSettings
 from streamshed.control.steps.expect import MOST_WRITTEN
 from streamshed.network.model.network import network
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
+from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.open_windows import EventTimes
+from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED
 from streamshed.statistics.design_effects import design_effects
 from streamshed.statistics.measured import Measured
 from tests.unit.control.examples import outcome, upcoming
@@ -20,7 +25,7 @@ ASKED = network(rows_of("packets").window("1 minute").agg(n="count(*)").query("a
 SETTINGS = ControlSettings(
     trigger_interval_seconds=2.0, prior=LoadPrior(fixed_seconds=0.2, seconds_per_row=1e-6, read_share=0.15)
 )
-ROWS = {"packets": 10_000_000}
+ROWS, CALM = {"packets": 10_000_000}, {"packets": 100_000}
 
 
 def _learned(*spreads: BlockSpread, written: int = 0) -> ControlLoop:
@@ -61,3 +66,47 @@ def test_it_is_kept_for_the_next_process() -> None:
     restored = ControlLoop.from_json(loop.to_json(), network=ASKED, settings=SETTINGS, clock=time.time)
     assert restored.state.learned.block_spreads == {"packets": {"of_blocks": 1.0, "of_rows": 1.0}}
     assert _read_share(restored) == _read_share(loop)
+
+
+def _course(settings: ControlSettings, course: Iterable[Mapping[str, int]]) -> tuple[list[float], list[float]]:
+    """By micro-batch, the share that is read, and that of the windows that a query keeps which tolerates gaps."""
+    largest = rows_of("packets").window("10 seconds").agg(most="max(value)").query("largest", mode="subset", max_gap=4)
+    loop = ControlLoop(network(*ASKED.queries, largest), settings, lambda: 99.0)
+    drops, read, kept = NOTHING_DROPPED, [], []
+    for number, rows in enumerate(map(dict, course)):
+        times = EventTimes(opened=number * 10**7, carried_since=0, first=number * 10**7, last=(number + 1) * 10**7 - 1)
+        windows = UpcomingWindows(event_times={"packets": times}, drops=drops)
+        decision = loop.plan(replace(upcoming(number, rows), blocks={"packets": 100_000}, windows=windows))
+        read.append(decision.read_shares.get("packets", 1.0))
+        kept.append(decision.kept_shares["largest"])
+        drops = decision.drops
+        took = outcome(number, rows, dict(decision.work_shares), max(0.1, decision.expected_seconds))
+        loop.record(replace(took, read_shares={"packets": read[-1]}), Measured())
+    return read, kept
+
+
+def test_where_windows_are_kept_everything_is_read_until_their_query_is_shut_down() -> None:
+    """It stays so as long as there is no time to read everything and keep as many windows as gaps allow."""
+    read, kept = _course(SETTINGS, [ROWS] * 30 + [CALM] * 10)
+    assert kept.index(0) == PATIENCE - 1
+    assert read[:PATIENCE] == [1.0] * PATIENCE
+    assert max(read[PATIENCE:30]) < 1
+    assert max(kept[PATIENCE:30]) == 0
+    assert kept[-1] == 1
+    assert read[30:] == [1.0] * 10
+
+
+def test_windows_are_given_up_where_reading_all_rows_for_them_lets_the_run_fall_behind() -> None:
+    """By more than five triggers: 2.2 s of 2 may go on for long, 9 s may not."""
+    prior = LoadPrior(fixed_seconds=0.2, seconds_per_row=1e-6, read_share=0.9, is_measured=True)
+    settings = replace(SETTINGS, prior=prior)
+    read, kept = _course(settings, [ROWS] * 20 + [CALM] * 10)
+    assert [share > 0 for share in kept[:3]] == [True, False, False]
+    assert read[0] == 1
+    assert max(read[1:20]) < 0.3
+    assert max(kept[1:20]) == 0
+    assert kept[-1] == 1
+    assert read[20:] == [1.0] * 10
+    read, kept = _course(settings, [{"packets": 2_200_000}] * PATIENCE + [CALM])
+    assert min(kept) > 0
+    assert min(read) == 1

@@ -1,6 +1,6 @@
 """Step 2: which work the micro-batch brings, which of it is of use, and how much time there is."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from streamshed.control.allotted_time import allotted
@@ -16,9 +16,10 @@ from streamshed.planning.plan.budget import LASTING_SHARE, Budget
 from streamshed.planning.plan.coming_work import ComingWork
 from streamshed.planning.plan.kept_work import KeptWork
 from streamshed.planning.plan.read_shares import read_shares
-from streamshed.planning.tree.scalability import protected_streams
 from streamshed.planning.tree.work_tree import WorkTree
+from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
+from streamshed.planning.window_drop.track.droppable import streams_needed_whole
 from streamshed.planning.window_drop.track.not_needed import unneeded_rows
 from streamshed.planning.window_drop.track.retention import needed_share
 from streamshed.planning.window_drop.track.stale import of_streams, without_stale
@@ -62,14 +63,25 @@ def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time
         time: What the clocks of a driver share.
     """
     expectation = _expected(request, statistics, kept_work, time)
-    if request.settings.advisory or statistics.fresh_shares or not request.upcoming.blocks:
-        return expectation
-    if request.state.state_size.written_at_once > MOST_WRITTEN:
-        return expectation
-    protected = protected_streams(request.network)
+    unread = _unread(request, statistics, expectation.work)
+    keeping = {
+        query.stream
+        for query in expectation.work.droppable.values()
+        if query.stream not in expectation.work.upcoming.given_up
+        and not expectation.work.upcoming.drops.are_shut_down(query.parts.keys())
+    }
     effects = design_effects(request.state.learned.block_spreads)
-    shares = read_shares(request.upcoming.blocks, protected, statistics, expectation.budget, effects)
+    shares = read_shares(unread, keeping, statistics, expectation.budget, effects)
     return _expected(request, replace(statistics, read_shares=shares), kept_work, time) if shares else expectation
+
+
+def _unread(request: Request, statistics: Statistics, work: ComingWork) -> dict[str, int]:
+    """How many blocks streams bring that may be left unread, as far as no windows are kept."""
+    is_written = request.state.state_size.written_at_once > MOST_WRITTEN
+    if not request.upcoming.blocks or request.settings.advisory or statistics.fresh_shares or is_written:
+        return {}
+    whole = streams_needed_whole(request.network, work.droppable)
+    return {name: count for name, count in request.upcoming.blocks.items() if name not in whole}
 
 
 def _expected(request: Request, statistics: Statistics, kept_work: KeptWork, time: OwnTime) -> Expectation:
@@ -95,10 +107,8 @@ def _expected(request: Request, statistics: Statistics, kept_work: KeptWork, tim
         held_up_seconds=upcoming.held_up_seconds,
     )
     if upcoming.windows is not None:
-        work, useful = (
-            _in_the_long_run(part, settings, statistics, allotment, elapsed_seconds=request.waited_seconds)
-            for part in (work, useful)
-        )
+        unread = _unread(request, statistics, work)
+        work, useful = (_in_the_long_run(part, request, statistics, allotment, unread) for part in (work, useful))
     least = settings.shedding_policy.least_shares(work)
     return Expectation(replace(statistics, least_shares=least), work, useful, allotment, budget, use)
 
@@ -114,21 +124,27 @@ def _fresh_windows(request: Request, windows: UpcomingWindows) -> UpcomingWindow
 
 
 def _in_the_long_run(
-    work: ComingWork,
-    settings: ControlSettings,
-    statistics: Statistics,
-    allotment: Allotment,
-    *,
-    elapsed_seconds: float,
+    work: ComingWork, request: Request, statistics: Statistics, allotment: Allotment, unread: Container[str]
 ) -> ComingWork:
     """In the long run rows may take no longer than they took to come, less what no plan can save, and headroom.
 
-    Queries are shut down only where it does not fit without any headroom, either.
+    Who keeps windows needs all rows to be read. Queries are shut down only where it does not fit without any headroom,
+    either; and where reading all rows for them lets the run fall behind by as much as `PATIENCE` triggers.
     """
-    unsheddable_seconds = _unsheddable_seconds(statistics)
-    came_in = allotment.share * max(elapsed_seconds, settings.trigger_interval_seconds)
-    steady, utmost = (max(0.0, part * came_in - unsheddable_seconds) for part in (allotment.headroom, LASTING_SHARE))
-    return replace(work, upcoming=replace(work.upcoming, steady_seconds=steady, utmost_seconds=utmost))
+    trigger_seconds = request.settings.trigger_interval_seconds
+    unsheddable_seconds = _unsheddable_seconds(replace(statistics, read_shares={}))
+    came_in = allotment.share * max(request.waited_seconds, trigger_seconds)
+    steady, utmost = (part * came_in - unsheddable_seconds for part in (allotment.headroom, LASTING_SHARE))
+    tolerant = frozenset(query.stream for query in work.droppable.values() if query.stream in unread)
+    behind = max(0.0, work.upcoming.drops.behind_seconds - utmost) if tolerant else 0.0
+    upcoming = replace(
+        work.upcoming,
+        steady_seconds=max(0.0, steady),
+        utmost_seconds=max(0.0, utmost),
+        behind_seconds=behind,
+        given_up=tolerant if behind > PATIENCE * trigger_seconds else frozenset(),
+    )
+    return replace(work, upcoming=upcoming)
 
 
 def _asked_of_time(work: ComingWork, statistics: Statistics) -> ClockWork:

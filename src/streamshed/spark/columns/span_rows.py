@@ -162,7 +162,8 @@ class SpanRows:
         self, file: RowFile[Any], path: str, within: range, plan: RowPlan, sampled: SampledBlocks
     ) -> Iterator[tuple[int, int, int | None, RowReader[Any]]]:
         """From where to where rows are read, the cohort there if not all blocks are, and what reads them."""
-        looks = self.spreads is not None and not sampled.is_done
+        # Where windows are dropped, rows are kept by their times, at rates of their own.
+        looks = self.spreads is not None and not sampled.is_done and plan.retention is None
         if plan.cut is None:
             if looks:
                 sampled.begin(plan, file.blocks(within.start, within.stop))

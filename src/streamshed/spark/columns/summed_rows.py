@@ -96,8 +96,12 @@ class ColumnWay:
 
     @property
     def skips_blocks(self) -> bool:
-        """Whether blocks may be left unread, where state holds their sums: no window may be dropped."""
-        return self.reads_files and self.admission.samples and not self.admission.whole_words
+        """Whether blocks may be left unread, where state holds their sums.
+
+        Where windows may be dropped, footers have to tell which of them rows are in that nobody reads.
+        """
+        tells_events = not self.reads_topics and not self._is_of_lines
+        return self.reads_files and self.admission.samples and (tells_events or not self.admission.whole_words)
 
     @property
     def _tells_cohorts(self) -> bool:

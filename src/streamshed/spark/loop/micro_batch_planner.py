@@ -40,7 +40,7 @@ from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
 from streamshed.spark.plan.share_codes import share_codes, sized_shares
 from streamshed.spark.plan.written_plans import KEPT_PLANS, WrittenPlans
 from streamshed.spark.reading.catching_up import CatchingUp, beginning_of
-from streamshed.spark.source.blocks import block_counts, block_cuts, with_unread
+from streamshed.spark.source.blocks import block_counts, block_cuts, read_in_part, with_unread
 from streamshed.spark.source.lost_rows import LostRows
 from streamshed.spark.source.progress import MicroBatchReport
 from streamshed.spark.source.upcoming_rows import (
@@ -244,7 +244,7 @@ class MicroBatchPlanner:
 
     def _row(self, ahead: Ahead, decision: Decision) -> PlanRow:
         """The decision as tasks are told it."""
-        last, since = ahead.last, ahead.opened - self._facts.longest_window
+        last, upcoming, since = ahead.last, ahead.upcoming, ahead.opened - self._facts.longest_window
         codes = {
             name: share_codes(intakes, decision.query_codes, decision.sized, decision.counting)
             for name, intakes in self._facts.intakes.items()
@@ -257,9 +257,9 @@ class MicroBatchPlanner:
             rows=ahead.rows,
             last={} if last is None else last.streams,
         )
-        coming, cuts = self._coming(ahead), block_cuts(decision.read_shares, ahead.upcoming, ahead.micro_batch_id)
-        sampled_joins = sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
-        shed = (*self._shed(codes, cuts, ahead), *sampled_joins)
+        shares = read_in_part(decision.read_shares, upcoming, decision.drops, self._facts.tolerant_parts, ahead.opened)
+        coming, cuts = self._coming(ahead), block_cuts(shares, upcoming, ahead.micro_batch_id)
+        of_joins = sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
         return PlanRow(
             micro_batch_id=ahead.micro_batch_id,
             open=ahead.opened,
@@ -269,7 +269,7 @@ class MicroBatchPlanner:
                 )
                 for stream in self._facts.streams
             },
-            shed=remembered(shed, since=since),
+            shed=remembered((*self._shed(codes, cuts, ahead), *of_joins), since=since),
             partly_joined=all_partly_joined(self._joins, self._facts, directives, coming, last),
             lost=lost_times(ahead.lost, self._facts, ahead.opened, last, self._carrier.latest_event),
             effective_shares=self._effective_shares(),
@@ -280,8 +280,8 @@ class MicroBatchPlanner:
             drops=decision.drops,
             drained_at=self._carrier.drained_at,
             whole_since=self._facts.whole_since(ahead.opened),
-            files={name: coming.files for name, coming in ahead.upcoming.items()},
-            topics=spans_by_name(ahead.upcoming),
+            files={name: rows.files for name, rows in upcoming.items()},
+            topics=spans_by_name(upcoming),
         )
 
     def _shed(self, codes: Mapping[str, Mapping[str, int]], cuts: Container[str], ahead: Ahead) -> list[ShedInterval]:
@@ -289,8 +289,7 @@ class MicroBatchPlanner:
             opened = ahead.opened - self._delays.get(name, 0)
             return self._shed_times(ahead.upcoming.get(name), opened, ahead.now)
 
-        before = shed_before(ahead.last, self._facts, self._carrier.latest_event)
-        return [*before, *shed_now(codes, cuts, times_of)]
+        return [*shed_before(ahead.last, self._facts, self._carrier.latest_event), *shed_now(codes, cuts, times_of)]
 
     def _stream_plan(
         self,

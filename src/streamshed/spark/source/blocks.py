@@ -10,6 +10,7 @@ import numpy as np
 
 from streamshed.columnar.spark_hash import block_draws
 from streamshed.planning.place.block_cut import BlockCut
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.spark.plan.plan_row import PlanRow
 from streamshed.spark.source.progress import MicroBatchReport
 from streamshed.spark.source.upcoming_rows import StreamRows
@@ -45,19 +46,43 @@ def block_counts(streams: AbstractSet[str], upcoming: Mapping[str, StreamRows]) 
     return {name: count for name, count in counts.items() if count}
 
 
+def read_in_part(
+    read_shares: Mapping[str, float],
+    upcoming: Mapping[str, StreamRows],
+    drops: WindowDrops,
+    tolerant_parts: Mapping[str, frozenset[str]],
+    opened: int,
+) -> dict[str, float]:
+    """Return the shares of those streams of which no kept window can need a row: footers tell their times.
+
+    A row before the watermark is late, or belongs to windows alone that the watermark lies in.
+
+    Args:
+        read_shares: By stream, which share of its rows is to be read.
+        upcoming: What each stream brings.
+        drops: The windows that are dropped.
+        tolerant_parts: By stream, what may drop windows, see `droppable.tolerant_parts`.
+        opened: The watermark, microseconds.
+    """
+
+    def is_spared(name: str) -> bool:
+        parts, events = tolerant_parts.get(name, frozenset()), upcoming[name].events
+        if not parts or events is None:
+            return not parts
+        return drops.spare(parts, min(max(events.first, opened), events.last), events.last)
+
+    return {name: share for name, share in read_shares.items() if name in upcoming and is_spared(name)}
+
+
 def block_cuts(read_shares: Mapping[str, float], upcoming: Mapping[str, StreamRows], turn: int) -> dict[str, BlockCut]:
     """Return which blocks are read of streams of which not all are, see `block_cut`.
 
     Args:
         read_shares: By stream, which share of its rows is to be read.
-        upcoming: What each stream brings.
+        upcoming: What each of these brings.
         turn: Another one in each micro-batch.
     """
-    cuts = {
-        name: block_cut(name, upcoming[name].blocks, share, turn)
-        for name, share in read_shares.items()
-        if name in upcoming
-    }
+    cuts = {name: block_cut(name, upcoming[name].blocks, share, turn) for name, share in read_shares.items()}
     return {name: cut for name, cut in cuts.items() if cut is not None}
 
 

@@ -33,12 +33,14 @@ from tests.spark.event_times import instants, seconds_of
 from tests.spark.harness import Found
 from tests.spark.trunks.checks import (
     test_no_row_is_late,  # noqa: F401
+    test_what_is_delivered_is_exact_and_the_rest_are_gaps,  # noqa: F401
 )
 from tests.spark.trunks.inputs import STEP, Input
 from tests.spark.trunks.outcome import Outcome
 from tests.spark.trunks.sample import CODES, CONFIDENCE, SHED_STEPS
 from tests.spark.trunks.sample.events import STEP_SECONDS, STEPS
 from tests.spark.trunks.scenario import Scenario, Setting, Shed
+from tests.spark.trunks.windows_of_duckdb import ExactWindows
 
 BLOCKS, ROWS_EACH = 100, 60
 READ = (1.0, 0.5, 0.25, 0.3, 1.0)
@@ -53,6 +55,8 @@ QUERIES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "few": lambda values: values > 120,
     "grouped": lambda values: values > 0,
 }
+TOLERANT = "blocks_largest"
+"""Keeps no windows while blocks are left unread."""
 LEVEL = 10
 """Rows of a group are of values that have as many tens: a few of the blocks have nearly all of them."""
 WINDOW_SECONDS = 30
@@ -114,6 +118,8 @@ def _queries(setting: Setting) -> Iterable[Query]:
         yield rows.filter("v > 120").window(f"{WINDOW_SECONDS} seconds").agg(**calls).query(f"{stream}_few")
         grouped = rows.window(f"{WINDOW_SECONDS} seconds").by(level=f"v div {LEVEL}")
         yield grouped.agg(**calls).query(f"{stream}_grouped")
+    tolerant = setting["blocks"].window(f"{WINDOW_SECONDS} seconds").agg(top="max(v)")
+    yield tolerant.query(TOLERANT, mode="subset", max_gap=STEPS * STEP_SECONDS // WINDOW_SECONDS)
 
 
 SCENARIO = Scenario(
@@ -121,8 +127,11 @@ SCENARIO = Scenario(
     inputs=INPUTS,
     shed=lambda step: Shed(
         codes={f"{stream}_{query}": CODES[step] for stream in STREAMS for query in QUERIES},
-        read_shares=dict.fromkeys(STREAMS, READ[step]) if READ[step] < 1 else {},
+        # Where its windows are kept, what the plan would like does not count.
+        read_shares=dict.fromkeys(STREAMS, READ[step]) if READ[step] < 1 else {"blocks": 0.5},
+        kept_shares={TOLERANT: 0.0} if READ[step] < 1 else {},
     ),
+    exact={TOLERANT: ExactWindows(aggregate="top", call="max(v)", size=WINDOW_SECONDS, stream="blocks")},
 )
 
 
@@ -137,6 +146,13 @@ def test_just_more_rows_are_read_than_was_asked(outcome: Outcome, stream: str) -
     for step, cut in _cuts(outcome, stream).items():
         assert (cut is None) == (READ[step] == 1)
         assert cut is None or READ[step] <= cut.share < READ[step] + 1.5 / BLOCKS
+
+
+def test_windows_of_which_blocks_are_not_read_are_gaps(outcome: Outcome) -> None:
+    """So are those that are open then. Of the others, every row is read."""
+    steps = {int(seconds_of(start)) // STEP_SECONDS for start in outcome.gaps(TOLERANT)}
+    assert steps >= {step for step, share in enumerate(READ) if share < 1}
+    assert STEPS - 1 not in steps
 
 
 class Kept:

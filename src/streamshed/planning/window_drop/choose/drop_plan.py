@@ -106,7 +106,7 @@ def nothing_more_dropped(work: TolerantWork, upcoming: UpcomingWindows) -> DropP
         upcoming: What is known.
     """
     calm = replace(upcoming, drops=replace(_not_pressed(upcoming.drops), pressure=Pressure.NONE))
-    shut, drops = _still_shut(work, calm.drops, upcoming.steady_seconds)
+    shut, drops = _still_shut(work, calm)
     return _decided(work, _runs(work, shut).astype(float), replace(calm, drops=drops))
 
 
@@ -114,20 +114,22 @@ def _runs(work: TolerantWork, shut: AbstractSet[str]) -> Truths:
     return np.array([demand.query not in shut for demand in work.demands])
 
 
-def _still_shut(work: TolerantWork, drops: WindowDrops, steady_seconds: float | None) -> tuple[set[str], WindowDrops]:
-    """The queries that stay shut down in this micro-batch, and the drops that remember it.
+def _still_shut(work: TolerantWork, upcoming: UpcomingWindows) -> tuple[set[str], WindowDrops]:
+    """The queries that are shut down in this micro-batch before it is looked at, and the drops that remember it.
 
     Light and heavy micro-batches may alternate: what counts is whether everything fits into the time of several in a
     row.
 
     Args:
         work: The work.
-        drops: What was decided before.
-        steady_seconds: What the work may take; None: as much as it asks for.
+        upcoming: What is known; the work may take its `steady_seconds`, as much as it asks for where there are none.
     """
-    shut = {one.query for one in work.queries.values() if _is_shut_down(one, drops)}
+    steady_seconds = upcoming.steady_seconds
+    drops = replace(upcoming.drops, behind_seconds=0.0 if upcoming.given_up else upcoming.behind_seconds)
+    given_up = {one.query for one in work.queries.values() if one.stream in upcoming.given_up}
+    shut = given_up | {one.query for one in work.queries.values() if _is_shut_down(one, drops)}
     nothing_left = replace(drops, eased=0, eased_seconds=0.0)
-    if not shut or drops.pressure is not Pressure.NONE:
+    if not shut or given_up or drops.pressure is not Pressure.NONE:
         return shut, nothing_left
     left = drops.eased_seconds
     if steady_seconds is not None:
@@ -203,8 +205,8 @@ def _planned(
     """
     long_run_seconds = upcoming.seconds_for(work.queries.values(), budget_seconds)
     pressure = upcoming.pressure
-    before = replace(upcoming.drops, pressure=pressure)
-    shut, drops = _still_shut(work, before, _steady(upcoming, budget_seconds))
+    before = replace(upcoming, drops=replace(upcoming.drops, pressure=pressure))
+    shut, drops = _still_shut(work, replace(before, steady_seconds=_steady(upcoming, budget_seconds)))
     if pressure is Pressure.FULL:
         shut |= _largest(work, upcoming, shut)
     window_demands = _window_demands(work, frozenset(shut))

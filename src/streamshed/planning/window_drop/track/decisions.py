@@ -29,6 +29,9 @@ class UpcomingWindows:
             is planned may take; None: nothing is known of that.
         utmost_seconds: The same where no headroom is left: who cannot last within it is shut down. None: as
             `steady_seconds`.
+        behind_seconds: By how much the run has fallen behind, this micro-batch included, as all rows are read for
+            windows: what reading took longer than rows took to come.
+        given_up: The streams whose windows are given up for that, so that blocks are left unread.
         state: How much memory state takes, and may take.
         unneeded: By `DroppableQuery.definition_id`, when windows start of which nobody needs the answer who is fed.
         state_entries: By query, about how many groups it holds in state; see `state_entries`.
@@ -38,6 +41,8 @@ class UpcomingWindows:
     drops: WindowDrops = NOTHING_DROPPED
     steady_seconds: float | None = None
     utmost_seconds: float | None = None
+    behind_seconds: float = 0.0
+    given_up: frozenset[str] = frozenset()
     state: StateUse = NOTHING_HELD
     state_entries: Mapping[str, float] = field(default_factory=dict)
     unneeded: Mapping[int, Times] = field(default_factory=dict)

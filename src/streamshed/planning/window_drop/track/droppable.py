@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from streamshed.network.model.grouping import Aggregate, NamedCall
@@ -13,6 +13,7 @@ from streamshed.network.terms.cohorts import COHORTS, part_name
 from streamshed.network.terms.gap import GapsBy
 from streamshed.network.terms.window import WindowSpecification
 from streamshed.planning.tree.demand import LEAST_WEIGHT
+from streamshed.planning.tree.scalability import protected_streams
 from streamshed.planning.window_drop.track.retention import unneeded_times
 from streamshed.planning.window_drop.track.side_reach import SideReach, side_reaches, unneeded_of_sides
 from streamshed.planning.window_drop.windows.gap_coin import GapCoin
@@ -213,6 +214,38 @@ def droppable_queries(network: QueryNetwork) -> tuple[DroppableQuery, ...]:
         for query in alike
     ]
     return tuple(_in_common_epochs(tolerant_queries))
+
+
+def tolerant_parts(queries: Iterable[DroppableQuery]) -> dict[str, frozenset[str]]:
+    """Return, by stream, what is decided on by itself of the queries whose windows may be dropped, by its name.
+
+    Args:
+        queries: Those queries.
+    """
+    parts: dict[str, set[str]] = {}
+    for query in queries:
+        parts.setdefault(query.stream, set()).update(query.parts)
+    return {stream: frozenset(of_stream) for stream, of_stream in parts.items()}
+
+
+def streams_needed_whole(network: QueryNetwork, tolerant: Container[str]) -> frozenset[str]:
+    """Return the streams with a query that always needs every row.
+
+    Args:
+        network: The network.
+        tolerant: The names of queries whose windows may be dropped.
+
+    Example:
+        >>> from streamshed.network.model.network import network
+        >>> from streamshed.network.source.sources import rate
+        >>> from streamshed.network.model.declared_stream import stream
+        >>> ticks = stream("ticks", rate(1), time="timestamp").window("10 s").agg(n="count(*)")
+        >>> of_ticks = network(ticks.query("some"), ticks.query("whole", mode="subset", max_gap=6))
+        >>> streams_needed_whole(of_ticks, ()), streams_needed_whole(of_ticks, {"whole"})
+        (frozenset({'ticks'}), frozenset())
+    """
+    protected = protected_streams(network)
+    return frozenset(name for name, queries in protected.items() if any(query not in tolerant for query in queries))
 
 
 def _droppable(query: Query, gap_windows: int, *, is_by_group: bool) -> DroppableQuery:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ class WindowDrops:
         pressed_utmost_seconds: What there was time for.
         eased: How many in a row had room for all queries that are shut down.
         eased_seconds: How much of that room these would have left, all together.
+        behind_seconds: See `UpcomingWindows.behind_seconds`.
         pressure: What state asked of queries that tolerate gaps.
         elsewhere: By `Query.definition_id` of queries for rows, event times of which nobody needs any who is fed.
         stale: By `Query.asked_definition_id`, event times whose rows were skipped as too old; see `stale_times`.
@@ -39,6 +40,7 @@ class WindowDrops:
     pressed_utmost_seconds: float = 0.0
     eased: int = 0
     eased_seconds: float = 0.0
+    behind_seconds: float = 0.0
     pressure: Pressure = Pressure.NONE
     elsewhere: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     stale: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
@@ -60,6 +62,22 @@ class WindowDrops:
         """The same where no query is shut down any more, and state asks nothing of any."""
         queries = {name: one.back() for name, one in self.queries.items()}
         return replace(self, queries=queries, pressure=Pressure.NONE)
+
+    def are_shut_down(self, parts: Collection[str]) -> bool:
+        """Tell whether none of some parts keeps windows, until it comes back."""
+        return all(part in self.queries and self.queries[part].is_shut_down for part in parts)
+
+    def spare(self, parts: Collection[str], first: int, last: int) -> bool:
+        """Tell whether rows of some time belong to dropped windows only, of each of some parts.
+
+        Args:
+            parts: By `cohorts.part_name`.
+            first: The first event time, microseconds.
+            last: The last one.
+        """
+        decided = [self.queries[part].unneeded_rows for part in parts if part in self.queries]
+        spared = [any(rows.start <= first and last < rows.end for rows in unneeded) for unneeded in decided]
+        return len(decided) == len(parts) and all(spared)
 
     def to_document(self) -> dict[str, Any]:
         """Return what JSON can hold."""
@@ -85,6 +103,7 @@ class WindowDrops:
             pressed_utmost_seconds=document.get("pressed_utmost_seconds", 0.0),
             eased=document["eased"],
             eased_seconds=document.get("eased_seconds", 0.0),
+            behind_seconds=document.get("behind_seconds", 0.0),
             pressure=pressure,
             elsewhere=elsewhere,
             stale=stale,

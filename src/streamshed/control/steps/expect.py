@@ -129,14 +129,16 @@ def _in_the_long_run(
     """In the long run rows may take no longer than they took to come, less what no plan can save, and headroom.
 
     Who keeps windows needs all rows to be read. Queries are shut down only where it does not fit without any headroom,
-    either; and where reading all rows for them lets the run fall behind by as much as `PATIENCE` triggers.
+    either; and where reading all rows for them, and not what is fixed, lets the run fall behind by more than `PATIENCE`
+    triggers.
     """
     trigger_seconds = request.settings.trigger_interval_seconds
     unsheddable_seconds = _unsheddable_seconds(replace(statistics, read_shares={}))
     came_in = allotment.share * max(request.waited_seconds, trigger_seconds)
     steady, utmost = (part * came_in - unsheddable_seconds for part in (allotment.headroom, LASTING_SHARE))
     tolerant = frozenset(query.stream for query in work.droppable.values() if query.stream in unread)
-    behind = max(0.0, work.upcoming.drops.behind_seconds - utmost) if tolerant else 0.0
+    late_seconds = min(-utmost, sum(map(statistics.read_seconds, tolerant)))
+    behind = max(0.0, work.upcoming.drops.behind_seconds + late_seconds) if tolerant else 0.0
     upcoming = replace(
         work.upcoming,
         steady_seconds=max(0.0, steady),

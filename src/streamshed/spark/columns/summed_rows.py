@@ -100,8 +100,9 @@ class ColumnWay:
 
         Where windows may be dropped, footers have to tell which of them rows are in that nobody reads.
         """
-        tells_events = not self.reads_topics and not self._is_of_lines
-        return self.reads_files and self.admission.samples and (tells_events or not self.admission.whole_words)
+        if not self.reads_files or not self.admission.samples:
+            return False
+        return not self.admission.whole_words or not (self.reads_topics or self._is_of_lines)
 
     @property
     def _tells_cohorts(self) -> bool:

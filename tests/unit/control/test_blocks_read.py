@@ -15,7 +15,7 @@ from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
-from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED
+from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.statistics.design_effects import design_effects
 from streamshed.statistics.measured import Measured
 from tests.unit.control.examples import outcome, upcoming
@@ -79,7 +79,7 @@ def _course(settings: ControlSettings, course: Iterable[Mapping[str, int]]) -> t
         decision = loop.plan(replace(upcoming(number, rows), blocks={"packets": 100_000}, windows=windows))
         read.append(decision.read_shares.get("packets", 1.0))
         kept.append(decision.kept_shares["largest"])
-        drops = decision.drops
+        drops = WindowDrops.from_document(decision.drops.to_document())
         took = outcome(number, rows, dict(decision.work_shares), max(0.1, decision.expected_seconds))
         loop.record(replace(took, read_shares={"packets": read[-1]}), Measured())
     return read, kept

@@ -76,6 +76,15 @@ def test_without_footers_everything_is_read_where_windows_may_be_dropped() -> No
     assert read_of(drops, EventBounds(5, 9), {"packets": frozenset({"1", "2"})}) == {}, "nothing is decided of it"
 
 
+def test_rows_before_the_watermark_matter_only_to_windows_that_it_lies_in() -> None:
+    window, parts = WindowSpecification(5, 5), {"packets": frozenset({"1"})}
+    events = EventBounds(8, 14)
+    assert read_of(drops_of({"1": (window, frozenset({2}))}), events, parts, opened=10) == SHARES
+    assert read_of(drops_of({"1": (window, frozenset({2}))}), events, parts, opened=9) == {}
+    assert read_of(drops_of({"1": (window, frozenset({2}))}), events, parts, opened=30) == SHARES
+    assert read_of(drops_of({"1": (window, frozenset({6}))}), events, parts, opened=30) == {}
+
+
 def test_of_a_query_that_drops_by_group_each_cohort_has_to_be_dropped() -> None:
     minutes = rows_of("packets").window("1 minute").by("value").agg(n="count(*)")
     by_group = minutes.query("by_group", mode="subset", max_gap=3, gaps_by="group")

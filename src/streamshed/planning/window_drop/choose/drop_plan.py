@@ -129,7 +129,7 @@ def _still_shut(work: TolerantWork, upcoming: UpcomingWindows) -> tuple[set[str]
     given_up = {one.query for one in work.queries.values() if one.stream in upcoming.given_up}
     shut = given_up | {one.query for one in work.queries.values() if _is_shut_down(one, drops)}
     nothing_left = replace(drops, eased=0, eased_seconds=0.0)
-    if not shut or given_up or drops.pressure is not Pressure.NONE:
+    if not shut or drops.pressure is not Pressure.NONE:
         return shut, nothing_left
     left = drops.eased_seconds
     if steady_seconds is not None:

@@ -43,6 +43,7 @@ class Expectation:
         allotment: The clock's part of the time.
         budget: What the micro-batch may take.
         state_use: The size of state.
+        unread: How many blocks streams bring that may be left unread, as far as no windows are kept.
     """
 
     statistics: Statistics
@@ -51,6 +52,7 @@ class Expectation:
     allotment: Allotment
     budget: Budget
     state_use: StateUse
+    unread: Mapping[str, int]
 
 
 def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time: OwnTime) -> Expectation:
@@ -63,22 +65,21 @@ def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time
         time: What the clocks of a driver share.
     """
     expectation = _expected(request, statistics, kept_work, time)
-    unread = _unread(request, statistics, expectation.work)
+    windows = expectation.work.upcoming
     keeping = {
         query.stream
         for query in expectation.work.droppable.values()
-        if query.stream not in expectation.work.upcoming.given_up
-        and not expectation.work.upcoming.drops.are_shut_down(query.parts.keys())
+        if query.stream not in windows.given_up and not windows.drops.are_shut_down(query.parts.keys())
     }
     effects = design_effects(request.state.learned.block_spreads)
-    shares = read_shares(unread, keeping, statistics, expectation.budget, effects)
+    shares = read_shares(expectation.unread, keeping, statistics, expectation.budget, effects)
     return _expected(request, replace(statistics, read_shares=shares), kept_work, time) if shares else expectation
 
 
 def _unread(request: Request, statistics: Statistics, work: ComingWork) -> dict[str, int]:
-    """How many blocks streams bring that may be left unread, as far as no windows are kept."""
-    is_written = request.state.state_size.written_at_once > MOST_WRITTEN
-    if not request.upcoming.blocks or request.settings.advisory or statistics.fresh_shares or is_written:
+    """See `Expectation.unread`."""
+    writes_many_groups = request.state.state_size.written_at_once > MOST_WRITTEN
+    if not request.upcoming.blocks or request.settings.advisory or statistics.fresh_shares or writes_many_groups:
         return {}
     whole = streams_needed_whole(request.network, work.droppable)
     return {name: count for name, count in request.upcoming.blocks.items() if name not in whole}
@@ -106,11 +107,11 @@ def _expected(request: Request, statistics: Statistics, kept_work: KeptWork, tim
         allotment=allotment,
         held_up_seconds=upcoming.held_up_seconds,
     )
+    unread = _unread(request, statistics, work)
     if upcoming.windows is not None:
-        unread = _unread(request, statistics, work)
         work, useful = (_in_the_long_run(part, request, statistics, allotment, unread) for part in (work, useful))
     least = settings.shedding_policy.least_shares(work)
-    return Expectation(replace(statistics, least_shares=least), work, useful, allotment, budget, use)
+    return Expectation(replace(statistics, least_shares=least), work, useful, allotment, budget, use, unread)
 
 
 def _fresh_windows(request: Request, windows: UpcomingWindows) -> UpcomingWindows:

@@ -127,7 +127,7 @@ SCENARIO = Scenario(
     inputs=INPUTS,
     shed=lambda step: Shed(
         codes={f"{stream}_{query}": CODES[step] for stream in STREAMS for query in QUERIES},
-        # Where its windows are kept, what the plan would like does not count.
+        # While the tolerant query keeps windows, all of its blocks are read, whatever share is asked for.
         read_shares=dict.fromkeys(STREAMS, READ[step]) if READ[step] < 1 else {"blocks": 0.5},
         kept_shares={TOLERANT: 0.0} if READ[step] < 1 else {},
     ),

@@ -127,7 +127,7 @@ def _still_shut(work: TolerantWork, upcoming: UpcomingWindows) -> tuple[set[str]
     steady_seconds = upcoming.steady_seconds
     drops = replace(upcoming.drops, behind_seconds=0.0 if upcoming.given_up else upcoming.behind_seconds)
     given_up = {one.query for one in work.queries.values() if one.stream in upcoming.given_up}
-    shut = given_up | {one.query for one in work.queries.values() if _is_shut_down(one, drops)}
+    shut = given_up | {one.query for one in work.queries.values() if drops.are_shut_down(one.parts.keys())}
     nothing_left = replace(drops, eased=0, eased_seconds=0.0)
     if not shut or drops.pressure is not Pressure.NONE:
         return shut, nothing_left
@@ -335,11 +335,6 @@ def _largest(work: TolerantWork, upcoming: UpcomingWindows, shut: AbstractSet[st
 
     largest = max(running, key=held).definition_id
     return {query.query for query in running if query.definition_id == largest}
-
-
-def _is_shut_down(query: DroppableQuery, drops: WindowDrops) -> bool:
-    drops_of_parts = [drops.queries.get(name) for name in query.parts]
-    return all(part_drops is not None and part_drops.is_shut_down for part_drops in drops_of_parts)
 
 
 def _decided(

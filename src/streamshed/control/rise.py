@@ -10,8 +10,8 @@ from streamshed.planning.tree.quantization import WHOLE, code_of
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 
-TRUSTED_SHARE = 0.5
-"""How much is believed of what the load model says shedding cannot save."""
+TRUSTED_SHARE, TIMED_SHARE = 0.5, 0.9
+"""How much is believed of what the load model says shedding cannot save, and where the clocks of tasks say it, too."""
 
 ROUNDING = 1e-9
 """What a share may be above a quantization step and still be on it."""
@@ -33,8 +33,8 @@ def limited(
     A micro-batch of n rows of whose work the share L may not be shed, and of the rest the share P is done, takes
     y = a + w·n·(1 − L)·P seconds. If at least the share b of y is certain not to depend on P, then a next one with no
     more than (budget − b·y)/(y − b·y) times the n·(1 − L)·P is within the budget, whatever a and w are. The model's a
-    is known badly until shares have varied; so b is only half of what it says, and shares rise in a few steps instead
-    of overshooting.
+    is known badly until shares have varied, unless tasks were timed; so b is only a part of what it says, and shares
+    rise in a few steps instead of overshooting.
 
     Args:
         plan: What was planned.
@@ -79,7 +79,8 @@ def _growth(
     seconds, rows = statistics.load_model.seconds, last.costed_rows
     unsheddable, expected = (seconds(rows, {**done, **others}) for others in (least, {}))
     room = max(1.0, max(budget.seconds, plan.allowed_seconds) / last.processing_seconds)
-    certain = TRUSTED_SHARE * unsheddable / expected
+    is_timed = least.keys() <= statistics.load_model.tasks.keys()
+    certain = (TIMED_SHARE if is_timed else TRUSTED_SHARE) * unsheddable / expected
     return (room - certain) / (1 - certain)
 
 

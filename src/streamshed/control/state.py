@@ -21,6 +21,7 @@ from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed.statistics.sql_cost import SqlCost
 from streamshed.statistics.state_size import StateSize
+from streamshed.statistics.task_costs import at_factor
 
 REMEMBERED_DECISIONS = 16
 """Enough for retries, and for measurements that come late; a checkpoint's journal holds the rest."""
@@ -98,10 +99,11 @@ class ControlState:
 
     def with_speedups(self, speedup: Callable[[float], float], *, latest: float) -> "ControlState":
         """Return the state if workers were not as fast, or faster, than was thought; see `LoadModel.with_speedups`."""
-        last = self.last_outcome
+        last, task_seconds = self.last_outcome, self.learned.task_seconds
         return replace(
             self,
             load_model=self.load_model.with_speedups(speedup, latest=latest),
+            learned=replace(self.learned, task_seconds=at_factor(task_seconds, speedup(latest) / latest)),
             last_outcome=None if last is None else replace(last, speedup=speedup(last.speedup)),
         )
 

@@ -9,12 +9,11 @@ from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame, SparkSession
 
 from streamshed.answering.answer.answering import Answering
-from streamshed.columnar.block_spread import BlockSpreads
 from streamshed.network.model.network import QueryNetwork
 from streamshed.network.model.query import Query
 from streamshed.planning.window_drop.track.stale import ageing_queries
 from streamshed.spark.admit.admission import Admission
-from streamshed.spark.columns.sampled_blocks import new_block_spreads
+from streamshed.spark.columns.task_clock import new_task_reports
 from streamshed.spark.common.call_costs import CallCosts, new_call_costs
 from streamshed.spark.compile.compiled_network import CompiledNetwork, compile_network, compiled_partials
 from streamshed.spark.compile.join_frame import StreamingJoin, with_joined
@@ -30,6 +29,7 @@ from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.sinks.answer_stage import Summaries, listener_of, new_summaries, streaming_answer_frame
 from streamshed.spark.windows.manifest import Manifest
 from streamshed.spark.windows.watermarked_rows import watermarked_rows
+from streamshed.statistics.task_report import TaskReports
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class DomainFrame:
         summaries: Told what they answered.
         join_reports: Told what joins took and yielded.
         call_costs: Told what user functions cost.
-        block_spreads: Told how much blocks differ.
+        task_reports: What tasks tell of the streams that they read.
         drops_windows: Whether any of its queries may drop windows.
         reads_files: Whether tasks read the rows of all its streams themselves.
         skips_blocks: The streams of whose files blocks may be left unread.
@@ -53,7 +53,7 @@ class DomainFrame:
     summaries: Accumulator[Summaries]
     join_reports: Accumulator[JoinReports]
     call_costs: Accumulator[CallCosts]
-    block_spreads: Accumulator[BlockSpreads]
+    task_reports: Accumulator[TaskReports]
     drops_windows: bool
     reads_files: bool
     skips_blocks: frozenset[str]
@@ -80,8 +80,8 @@ class DomainFrame:
                 allow it; others may be among them.
         """
         reports, costs = new_join_reports(spark), new_call_costs(spark)
-        spreads, summaries = new_block_spreads(spark), new_summaries(spark)
-        streaming = _compiled(draft, spark, settings, manifest, client, reports, costs, spreads)
+        tasks, summaries = new_task_reports(spark), new_summaries(spark)
+        streaming = _compiled(draft, spark, settings, manifest, client, reports, costs, tasks)
         ageing = {query.definition_id for query in _ageing_queries(draft.of_domain, settings)}
         compiled = replace(streaming, missing=frozenset(missing) | ageing)
         drops_windows = any(stream.work.may_drop_windows for stream in compiled.streams)
@@ -102,7 +102,7 @@ class DomainFrame:
             summaries=summaries,
             join_reports=reports,
             call_costs=costs,
-            block_spreads=spreads,
+            task_reports=tasks,
             drops_windows=drops_windows,
             reads_files=all(stream.reads_files for stream in compiled.streams),
             skips_blocks=_skipping_blocks(compiled) if manifest.layout.block_sums else frozenset(),
@@ -126,7 +126,7 @@ def _compiled(
     client: PlanClient,
     reports: Accumulator[JoinReports],
     costs: Accumulator[CallCosts],
-    spreads: Accumulator[BlockSpreads],
+    tasks: Accumulator[TaskReports],
 ) -> CompiledNetwork:
     network, domain = draft.network, draft.domain
     works = side_works(domain, network, skips_old=settings.control.max_age_microseconds is not None)
@@ -148,7 +148,7 @@ def _compiled(
                 plan,
                 drops_rows=name in left_out,
                 block_sums=manifest.layout.block_sums,
-                block_spreads=spreads,
+                task_reports=tasks,
                 samples=name in sampled,
             )
             for name, plan in table.streams.items()

@@ -159,7 +159,7 @@ class DomainRun:
                 works=self._works,
                 outputs=outputs,
                 call_costs=self._frame.call_costs,
-                block_spreads=self._frame.block_spreads,
+                task_reports=self._frame.task_reports,
                 parallel_tasks=self._parallel_tasks,
                 is_new=self._checkpoint.is_new,
             )

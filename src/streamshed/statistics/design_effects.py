@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from streamshed.columnar.block_spread import BlockSpread
+from streamshed.statistics.task_report import TaskReport
 
 BELIEVED = 100.0
 """The design effect of a stream of which nothing is known. Of recorded packets it is 22 for blocks of 512 rows and 232
@@ -17,14 +17,14 @@ _KEPT = 0.9
 _Sums = Mapping[str, float]
 
 
-def with_spreads(earlier: Mapping[str, _Sums], newest: Mapping[str, BlockSpread]) -> Mapping[str, _Sums]:
+def with_spreads(earlier: Mapping[str, _Sums], newest: Mapping[str, TaskReport]) -> Mapping[str, _Sums]:
     """Return what is known of the blocks of streams after another micro-batch.
 
     Args:
         earlier: By stream, of_blocks and of_rows, see `BlockSpread`.
         newest: What the micro-batch told.
     """
-    sums = {name: asdict(spread) for name, spread in newest.items() if spread.of_rows > 0}
+    sums = {name: asdict(report.spread) for name, report in newest.items() if report.spread.of_rows > 0}
     faded = {
         name: {part: _KEPT * earlier.get(name, {}).get(part, 0.0) + value for part, value in added.items()}
         for name, added in sums.items()
@@ -42,7 +42,9 @@ def design_effects(spreads: Mapping[str, _Sums]) -> dict[str, float]:
         spreads: What is known of their blocks.
 
     Example:
-        >>> design_effects(with_spreads({}, {"packets": BlockSpread(6.0, 2.0), "flows": BlockSpread()}))
+        >>> from streamshed.columnar.block_spread import BlockSpread
+        >>> reports = {"packets": TaskReport(BlockSpread(6.0, 2.0)), "flows": TaskReport()}
+        >>> design_effects(with_spreads({}, reports))
         {'packets': 3.0}
     """
     return {name: max(0.0, sums["of_blocks"] / sums["of_rows"]) for name, sums in spreads.items()}

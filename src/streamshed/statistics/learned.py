@@ -68,6 +68,7 @@ class LearnedStatistics:
         sampled_groups: The same of those that were sampled: all that is known where a run is overloaded from its start.
         sql: What SQL took in trials, per stream and operator (`Node.address`), and aggregate (`asked_address`).
         block_spreads: Per stream, of_blocks and of_rows, see `BlockSpread`.
+        task_seconds: Per stream, what tasks took for how many rows, see `with_task_seconds`.
         parallel_tasks: How many tasks ran at a time.
     """
 
@@ -85,6 +86,7 @@ class LearnedStatistics:
     sampled_groups: Mapping[str, _Sums] = field(default_factory=dict)
     sql: Mapping[str, SqlCost] = field(default_factory=dict)
     block_spreads: Mapping[str, _Sums] = field(default_factory=dict)
+    task_seconds: Mapping[str, _Sums] = field(default_factory=dict)
     parallel_tasks: int = 1
 
     def with_sql(self, costs: Mapping[str, SqlCost], *, parallel_tasks: int) -> LearnedStatistics:
@@ -139,7 +141,7 @@ class LearnedStatistics:
                 self.sampled_groups,
                 {q: sums.sampled_groups for (q, _), sums in windows if sums.sampled_groups.by_size},
             ),
-            block_spreads=with_spreads(self.block_spreads, measured.block_spreads),
+            block_spreads=with_spreads(self.block_spreads, measured.task_reports),
             parallel_tasks=measured.parallel_tasks,
         )
 

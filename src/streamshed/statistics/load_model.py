@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -31,6 +31,7 @@ from streamshed.statistics.load_memory import (
     translated,
 )
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from streamshed.statistics.task_costs import NOT_TIMED, TaskCost, TaskCosts
 
 NOISE_DEVIATION = 0.1
 """How far a micro-batch ordinarily is off a perfect prediction: ±10 %."""
@@ -44,6 +45,9 @@ What is fixed, and what reading takes, is Spark's and the machine's, and differs
 
 MEASURED_DEVIATIONS = (0.2, 0.4, 0.25)
 """The same of a prior that was measured."""
+
+TASK_DEVIATION = 0.3
+"""The same of what a row costs by the clocks of the tasks that read it: Spark has work with what they return, too."""
 
 TIMED_SECONDS, TIMED_DEVIATION = 1e-6, 1.0
 """What a unit of work takes of streams whose rows are counted by the time that their work was seen to take, and how far
@@ -70,11 +74,11 @@ class LoadModel:
 
         seconds = fixed_seconds + Σ_s n_s · (read_seconds_per_row_s + work_seconds_per_row_s · P_s)
 
-    The coefficients are fitted to the micro-batches in memory and to the prior (`load_fit`). Micro-batches of the same
-    rows and rates tell only the sum, and of what it is made up the prior decides, and what user functions were measured
-    to take: what is dearer than believed is rather work than fixed or reading. The first micro-batch of other rows or
-    rates tells more. That it is off its prediction makes it no outlier, as long as other costs explain it together with
-    all that is remembered.
+    The coefficients are fitted to the micro-batches in memory and to the prior (`load_fit`). Where tasks read the rows
+    of a stream themselves, their clocks take the place of the prior. Micro-batches of the same rows and rates tell only
+    the sum, and of what it is made up the prior decides, and what user functions were measured to take: what is dearer
+    than believed is rather work than fixed or reading. The first micro-batch of other rows or rates tells more. That it
+    is off its prediction makes it no outlier, as long as other costs explain it together with all that is remembered.
 
     An outlier is what none explain. A single one moves nothing, and displaces nothing from memory: a machine has its
     hiccups, and answers are not given up for one. A second one in a row on the same side is no accident: the level of
@@ -94,6 +98,7 @@ class LoadModel:
         prior: What it was built from.
         timed: Those of them whose rows are counted in units of `TIMED_SECONDS`: joins.
         mean: ln fixed seconds, then per stream ln seconds to read a row, then per stream ln seconds of work on it.
+        tasks: What a row costs of streams whose tasks were timed.
         memory: What it was fitted to.
         suspicion: +1 or −1 after a micro-batch that took much longer or shorter than predicted, else 0.
         suspect: The last micro-batch, if it was an outlier that nothing was learned from: only if the next one is
@@ -112,6 +117,7 @@ class LoadModel:
     prior: LoadPrior
     mean: tuple[float, ...]
     timed: AbstractSet[str] = frozenset()
+    tasks: TaskCosts = field(default_factory=dict)
     memory: Memory = ()
     suspicion: int = 0
     suspect: Observation | None = None
@@ -183,31 +189,39 @@ class LoadModel:
             for stream, rows in offered_rows.items()
         )
 
-    def updated(self, outcome: MicroBatchOutcome, functions: Mapping[str, float] = NO_FUNCTIONS) -> "LoadModel":
+    def updated(
+        self,
+        outcome: MicroBatchOutcome,
+        functions: Mapping[str, float] = NO_FUNCTIONS,
+        tasks: TaskCosts = NOT_TIMED,
+    ) -> "LoadModel":
         """Learn from one measured micro-batch.
 
         Args:
             outcome: How long it took for which rows.
             functions: Measured seconds of user functions and SQL per row, by stream; not known of streams left out.
                 Work on a row is believed to take at least so long, whatever the prior says.
+            tasks: What a row costs by the clocks of tasks, by stream; not known of streams left out.
 
         Raises:
             ValueError: It holds rows of an unknown stream.
         """
         observation = self._observed(outcome)
         error = observation.log_seconds - math.log(self.seconds(outcome.costed_rows, outcome.costed_shares))
-        prior, mean, aged_memory = self._belief(functions), np.array(self.mean), aged(self.memory)
+        prior = _belief(self.streams, self.prior, self.timed, functions, tasks)
+        mean, aged_memory = np.array(self.mean), aged(self.memory)
         fit = _fit((*aged_memory, observation), prior, mean)
         surprise = fit.cost - unexplained(mean, _evidence(aged_memory, prior.streams), prior)
         suspicion = int(math.copysign(1, error)) if surprise > OUTLIER else 0
         has_jumped = suspicion != 0 and suspicion == self.suspicion
         if suspicion != 0 and not has_jumped and self.disregarded >= RECENT:
-            return replace(self, suspicion=suspicion, suspect=observation, disregarded=0)
+            return replace(self, tasks=tasks, suspicion=suspicion, suspect=observation, disregarded=0)
         before = self._memory_until_now(is_confirmed=has_jumped)
         memory = remembered(releveled(before, error) if has_jumped else before, observation)
         return replace(
             self,
             mean=_frozen(_fit(memory, prior, fit.mean).mean),
+            tasks=tasks,
             memory=memory,
             suspicion=suspicion,
             suspect=None,
@@ -234,6 +248,7 @@ class LoadModel:
         return replace(
             self,
             mean=_frozen(mean),
+            tasks={name: cost.times(speedup(latest) / latest) for name, cost in self.tasks.items()},
             memory=tuple(at_speedup(known, speedup(known.speedup)) for known in self.memory),
             suspect=None if self.suspect is None else at_speedup(self.suspect, speedup(self.suspect.speedup)),
         )
@@ -249,6 +264,7 @@ class LoadModel:
             {
                 "streams": self.streams,
                 "mean": self.mean,
+                "tasks": dict(self.tasks),
                 "memory": [astuple(known) for known in self.memory],
                 "suspicion": self.suspicion,
                 "suspect": None if self.suspect is None else astuple(self.suspect),
@@ -272,7 +288,8 @@ class LoadModel:
         document = json.loads(text)
         old_streams = tuple(document["streams"])
         memory = tuple(_observation(*fields) for fields in document["memory"])
-        fresh = cls.initial(streams, prior, timed)
+        tasks = {name: TaskCost(*cost) for name, cost in document.get("tasks", {}).items() if name in streams}
+        fresh = replace(cls.initial(streams, prior, timed), tasks=tasks)
         if fresh.streams != old_streams:
             return _refitted(fresh, translated(memory, old_streams, fresh.streams))
         return replace(
@@ -284,8 +301,8 @@ class LoadModel:
             disregarded=int(document["disregarded"]),
         )
 
-    def _belief(self, functions: Mapping[str, float] = NO_FUNCTIONS) -> PriorBelief:
-        return _belief(self.streams, self.prior, self.timed, functions)
+    def _belief(self) -> PriorBelief:
+        return _belief(self.streams, self.prior, self.timed, NO_FUNCTIONS, self.tasks)
 
     def _memory_until_now(self, *, is_confirmed: bool) -> Memory:
         """Return what is remembered of all that was measured; of a suspect only where it is confirmed."""
@@ -339,7 +356,7 @@ def _evidence(memory: Memory, streams: int) -> Evidence:
 def _refitted(model: LoadModel, memory: Memory) -> LoadModel:
     if not memory:
         return model
-    prior = _belief(model.streams, model.prior, model.timed)
+    prior = _belief(model.streams, model.prior, model.timed, NO_FUNCTIONS, model.tasks)
     return replace(model, mean=_frozen(_fit(memory, prior, prior.mean).mean), memory=memory)
 
 
@@ -348,19 +365,20 @@ def _belief(
     prior: LoadPrior,
     timed: AbstractSet[str],
     functions: Mapping[str, float] = NO_FUNCTIONS,
+    tasks: TaskCosts = NOT_TIMED,
 ) -> PriorBelief:
     unit = replace(prior, seconds_per_row=TIMED_SECONDS)
-    of_streams = [unit if stream in timed else prior for stream in streams]
-    reading = [each.read_seconds_per_row for each in of_streams]
-    work = [
-        max(each.work_seconds_per_row, functions.get(stream, 0.0))
-        for stream, each in zip(streams, of_streams, strict=True)
-    ]
     fixed, read, worked = MEASURED_DEVIATIONS if prior.is_measured else PRIOR_DEVIATIONS
-    deviations = [(TIMED_DEVIATION,) * 2 if stream in timed else (read, worked) for stream in streams]
+    costs, deviations = [], []
+    for stream in streams:
+        of_stream = unit if stream in timed else prior
+        work = max(of_stream.work_seconds_per_row, functions.get(stream, 0.0))
+        costs.append(tasks.get(stream, TaskCost(of_stream.read_seconds_per_row, work)))
+        off = (TIMED_DEVIATION,) * 2 if stream in timed else (read, worked)
+        deviations.append((TASK_DEVIATION,) * 2 if stream in tasks else off)
     return PriorBelief(
-        mean=np.log([prior.fixed_seconds, *reading, *work]),
-        deviations=np.array([fixed, *[of_read for of_read, _ in deviations], *[of_work for _, of_work in deviations]]),
+        mean=np.log([prior.fixed_seconds, *(cost[0] for cost in costs), *(cost[1] for cost in costs)]),
+        deviations=np.array([fixed, *(of_read for of_read, _ in deviations), *(of_work for _, of_work in deviations)]),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from streamshed.answering.estimate.carried_rows import CarriedSums
 from streamshed.answering.estimate.value_ranges import RangeSums
-from streamshed.columnar.block_spread import BlockSpread
+from streamshed.statistics.task_report import TaskReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Measured:
         parallel_tasks: How many tasks ran at a time.
         event_seconds: How far event time went on with the rows of the micro-batch before, which is what Spark knows
             when this one starts; None: that is not known.
-        block_spreads: How much neighboring blocks of a stream differ; of one that is left out nothing is told.
+        task_reports: What tasks tell of the streams that they read.
     """
 
     calls: Mapping[str, CallCost] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Measured:
     state_seconds: float | None = None
     parallel_tasks: int = 1
     event_seconds: float | None = None
-    block_spreads: Mapping[str, BlockSpread] = field(default_factory=dict)
+    task_reports: Mapping[str, TaskReport] = field(default_factory=dict)
 
 
 def summed(some: Iterable[Mapping[tuple[int, int], WindowSums]]) -> dict[tuple[int, int], WindowSums]:

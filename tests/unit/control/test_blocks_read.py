@@ -18,6 +18,7 @@ from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
 from streamshed.statistics.design_effects import design_effects
 from streamshed.statistics.measured import Measured
+from streamshed.statistics.task_report import TaskReport
 from tests.unit.control.examples import outcome, upcoming
 from tests.unit.planning.networks import rows_of
 
@@ -34,7 +35,7 @@ def _learned(*spreads: BlockSpread, written: int = 0) -> ControlLoop:
     for number, spread in enumerate(spreads):
         loop.plan(upcoming(number, {"packets": 100_000}))
         calm = replace(outcome(number, {"packets": 100_000}, {}, 0.3), state_written_entries=written)
-        loop.record(calm, Measured(block_spreads={"packets": spread}))
+        loop.record(calm, Measured(task_reports={"packets": TaskReport(spread)}))
     return loop
 
 

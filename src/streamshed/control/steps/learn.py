@@ -1,5 +1,6 @@
 """What is learned of a finished micro-batch."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from streamshed.control.decision import Decision
@@ -8,6 +9,7 @@ from streamshed.control.state import ControlState
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from streamshed.statistics.task_costs import task_costs, with_task_seconds
 
 
 def learn(
@@ -21,7 +23,10 @@ def learn(
     decision = state.decision(outcome.micro_batch_id)
     if state.last_outcome is not None and outcome.micro_batch_id <= state.last_outcome.micro_batch_id:
         return state, _entry(state, decision, outcome, learned=False)
-    load_model = state.load_model if outcome.is_cold else state.load_model.updated(outcome, _functions(state, outcome))
+    task_seconds = _task_seconds(state, outcome, measured)
+    load_model = state.load_model
+    if not outcome.is_cold:
+        load_model = load_model.updated(outcome, _functions(state, outcome), task_costs(task_seconds))
     tells_costs = not (outcome.is_cold or load_model.disregards_latest)
     observed = replace(
         state,
@@ -29,7 +34,7 @@ def learn(
         load_model=load_model,
         last_outcome=outcome,
         state_size=state.state_size.updated(outcome),
-        learned=_learned(state, outcome, measured, tells_costs=tells_costs),
+        learned=replace(_learned(state, outcome, measured, tells_costs=tells_costs), task_seconds=task_seconds),
     )
     if not tells_costs:
         return observed, _entry(observed, decision, outcome, learned=False)
@@ -51,6 +56,16 @@ def _functions(state: ControlState, outcome: MicroBatchOutcome) -> dict[str, flo
         for stream in outcome.offered_rows
         if stream not in outcome.work_per_row
     }
+
+
+def _task_seconds(
+    state: ControlState, outcome: MicroBatchOutcome, measured: Measured | None
+) -> Mapping[str, Mapping[str, float]]:
+    """What tasks have told; those of a cold micro-batch compile, too."""
+    earlier = state.learned.task_seconds
+    if measured is None or outcome.is_cold:
+        return earlier
+    return with_task_seconds(earlier, measured.task_reports, outcome, measured.parallel_tasks)
 
 
 def _learned(

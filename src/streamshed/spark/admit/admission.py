@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pyspark.accumulators import Accumulator
 
-from streamshed.columnar.block_spread import BlockSpreads
 from streamshed.spark.plan.plan_columns import Plan
+from streamshed.statistics.task_report import TaskReports
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Admission:
         cohort_keys: What queries group by whose windows may be dropped by group.
         drops_rows: Whether rows may be left out by their times although no window is dropped.
         block_sums: Whether state holds sums of cohorts of blocks, so that whole blocks may be left unread.
-        block_spreads: Told, by stream, how much blocks differ that may be; None: nobody asks.
+        task_reports: What tasks tell of a stream that they read; None: nobody asks.
         samples: Whether rows may be sampled; if not, none asks what it would pass: the less there is to do for a row,
             the better Java compiles it.
         clock: What tells `NOW` where there is no plan; None: nothing does, and event times may be anything.
@@ -33,6 +33,6 @@ class Admission:
     cohort_keys: tuple[tuple[str, ...], ...] = ()
     drops_rows: bool = False
     block_sums: bool = False
-    block_spreads: Accumulator[BlockSpreads] | None = None
+    task_reports: Accumulator[TaskReports] | None = None
     samples: bool = True
     clock: Plan | None = None

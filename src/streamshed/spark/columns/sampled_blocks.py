@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import add
 
 import numpy as np
 import pyarrow as pa
-from pyspark.accumulators import Accumulator
-from pyspark.sql import SparkSession
 
-from streamshed.columnar.block_spread import BlockRows, BlockSpread, BlockSpreads
+from streamshed.columnar.block_spread import BlockRows, BlockSpread
 from streamshed.columnar.row_file import FileBlock
 from streamshed.joins.model.arrays import Booleans, Floats, Ints
 from streamshed.spark.columns.row_admission import RowPlan
-from streamshed.spark.common.gathered import gathered
 from streamshed.spark.common.internal_names import BLOCK
 
 ENOUGH_ROWS = 1 << 17
 """A task looks at no more: they tell as much as a micro-batch has to tell, and take a few milliseconds."""
-
-
-def new_block_spreads(spark: SparkSession) -> Accumulator[BlockSpreads]:
-    """Return what tasks tell how much blocks differ."""
-    return gathered(spark, add)
 
 
 class SampledBlocks:

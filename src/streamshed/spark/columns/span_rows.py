@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from pyspark.accumulators import Accumulator
 
-from streamshed.columnar.block_spread import BlockSpreads
 from streamshed.columnar.csv_rows import CsvFiles, CsvRows
 from streamshed.columnar.file_rows import FileRows
 from streamshed.columnar.row_file import AnySpan, RowFile, RowPart, RowReader, part_of_rows
@@ -27,6 +26,7 @@ from streamshed.planning.place.block_cut import UNREAD
 from streamshed.spark.columns.row_admission import Admitted, RowPlaces, RowPlan, Words, admitted
 from streamshed.spark.columns.sampled_blocks import SampledBlocks
 from streamshed.spark.columns.taking import Taking
+from streamshed.spark.columns.task_clock import TaskClock
 from streamshed.spark.common.internal_names import (
     BLOCK,
     COHORT,
@@ -40,6 +40,7 @@ from streamshed.spark.common.internal_names import (
     SPAN_START,
     SPAN_STOP,
 )
+from streamshed.statistics.task_report import TaskReport, TaskReports
 
 MOST_BLOCKS = 64
 """So many blocks are read at once, at most."""
@@ -91,7 +92,7 @@ class SpanRows:
         identity: Those that identify a row; empty: its file and number do.
         salt: Of its hash.
         whole_words: What a row passes while nothing is shed, where windows may be dropped.
-        spreads: Told how much blocks differ; None: nobody asks.
+        reports: Told what the task has seen of the stream; None: nobody asks.
     """
 
     taking: Taking
@@ -104,7 +105,7 @@ class SpanRows:
     identity: tuple[str, ...] = ()
     salt: str
     whole_words: tuple[int, ...] = ()
-    spreads: Accumulator[BlockSpreads] | None = None
+    reports: Accumulator[TaskReports] | None = None
 
     def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield what Spark has to go on with; see `Taking.rows`. Nobody else has counted the rows.
@@ -113,12 +114,14 @@ class SpanRows:
             record_batches: Spans: `FILE_PATH`, `SPAN_START`, `SPAN_STOP`, `PARTITION_VALUES`, and what all rows are
                 told in the micro-batch.
         """
-        seen = Seen()
-        yield from self.taking.rows(self._admitted(record_batches, seen), seen.blocks)
+        seen, reading, all_of_it = Seen(), TaskClock(), TaskClock()
+        admitted_rows = reading.timed(self._admitted(record_batches, seen))
+        yield from all_of_it.timed(self.taking.rows(admitted_rows, seen.blocks))
         if seen.counts:
             yield self.taking.read_rows(sum(seen.counts))
-        if self.spreads is not None:
-            self.spreads.add({self.salt: seen.blocks.spread})
+        if self.reports is not None:
+            report = TaskReport(seen.blocks.spread, reading.seconds, all_of_it.seconds - reading.seconds)
+            self.reports.add({self.salt: report})
 
     def _admitted(self, record_batches: Iterable[pa.RecordBatch], seen: Seen) -> Iterator[pa.RecordBatch]:
         plan: RowPlan | None = None
@@ -163,7 +166,7 @@ class SpanRows:
     ) -> Iterator[tuple[int, int, int | None, RowReader[Any]]]:
         """From where to where rows are read, the cohort there if not all blocks are, and what reads them."""
         # Where windows are dropped, rows are kept by their times, at rates of their own.
-        looks = self.spreads is not None and not sampled.is_done and plan.retention is None
+        looks = BLOCK in self.schema.names and not sampled.is_done and plan.retention is None
         if plan.cut is None:
             if looks:
                 sampled.begin(plan, file.blocks(within.start, within.stop))

@@ -216,8 +216,7 @@ class ColumnWay:
         schema = to_arrow_schema(given, timezone="UTC")
         if self._tells_cohorts:
             schema = schema.append(pa.field(COHORT, pa.int64())).append(pa.field(BLOCK, pa.int64()))
-        spreads = self.admission.block_spreads if self._tells_cohorts else None
-        salt, whole_words = self.stream.name, self.admission.whole_words
+        salt, whole_words, reports = self.stream.name, self.admission.whole_words, self.admission.task_reports
         if not self.reads_topics and self._is_of_lines:
             types = {RAW_TEXT: pa.string()}
             return SpanRows(
@@ -228,7 +227,7 @@ class ColumnWay:
                 types=types,
                 salt=salt,
                 whole_words=whole_words,
-                spreads=spreads,
+                reports=reports,
             )
         delivered = {column.name.lower() for column in self.stream.schema}
         types = {field.name: field.type for field in schema if field.name.lower() in delivered}
@@ -243,7 +242,7 @@ class ColumnWay:
             identity=_as_named(self.stream.identity.columns if self.admission.samples else (), types),
             salt=salt,
             whole_words=whole_words,
-            spreads=spreads,
+            reports=reports,
         )
         return TopicTasks.of(of_rows, self.stream, self.tasks) if self.reads_topics else of_rows
 

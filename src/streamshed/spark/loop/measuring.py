@@ -11,7 +11,6 @@ from typing import TypeVar
 from streamshed.answering.estimate.value_ranges import UsualRange
 from streamshed.answering.table.output import Output
 from streamshed.answering.table.shed_interval import share_name
-from streamshed.columnar.block_spread import BlockSpread
 from streamshed.network.model.query import Query
 from streamshed.planning.tree.quantization import WHOLE, sampling_rate_of
 from streamshed.sharing.instructions import Call
@@ -22,6 +21,7 @@ from streamshed.spark.common.call_costs import CallCosts
 from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import CallCost, Measured, Passed, SpannedTime, WindowSums
+from streamshed.statistics.task_report import TaskReport
 
 _Learned = TypeVar("_Learned")
 
@@ -37,7 +37,7 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
     event_seconds: float | None,
     state_seconds: float = 0.0,
     first_events: Mapping[str, int] | None = None,
-    block_spreads: Mapping[str, BlockSpread] = MappingProxyType({}),
+    task_reports: Mapping[str, TaskReport] = MappingProxyType({}),
 ) -> Measured:
     """Return what the tasks of a micro-batch measured.
 
@@ -52,7 +52,7 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
         state_seconds: What tasks took over groups in state.
         first_events: Per stream, the time of its first row, microseconds. Windows that begin earlier are not whole. Of
             a stream that is left out, all windows count as whole.
-        block_spreads: How much the blocks of a stream differ.
+        task_reports: What tasks tell of the streams that they read.
     """
     spanned_sums = {} if sums is None else _with_spans(sums, works, first_events or {})
     thinned = frozenset(name for name, plan in plans.items() if plan.row_share is not None and plan.row_share < 1)
@@ -73,7 +73,7 @@ def measured(  # noqa: PLR0913 - each is told by another part of a run
         state_seconds=state_seconds if is_whole else None,
         parallel_tasks=parallel_tasks,
         event_seconds=event_seconds,
-        block_spreads=block_spreads,
+        task_reports=task_reports,
     )
 
 

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from pyspark.accumulators import Accumulator
 
 from streamshed.answering.table.output import Output
-from streamshed.columnar.block_spread import BlockSpreads
 from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop
 from streamshed.sharing.stream_work import StreamWork
@@ -27,6 +26,7 @@ from streamshed.spark.plan.plan_row import StreamPlan
 from streamshed.spark.source.progress import MicroBatchReport
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from streamshed.statistics.task_report import TaskReports
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Recorded:
         works: Of each stream.
         outputs: What the queries ask for.
         call_costs: What tasks tell of user functions.
-        block_spreads: What they tell of blocks.
+        task_reports: What they tell of the streams that they read.
         parallel_tasks: Returns how many tasks run at a time.
         is_new: Whether the checkpoint is: then the first row that comes is the first there is.
     """
@@ -57,7 +57,7 @@ class Recorded:
     works: Mapping[str, StreamWork]
     outputs: Sequence[Output]
     call_costs: Accumulator[CallCosts]
-    block_spreads: Accumulator[BlockSpreads]
+    task_reports: Accumulator[TaskReports]
     parallel_tasks: Callable[[], int]
     is_new: bool
 
@@ -160,7 +160,7 @@ class MicroBatchRecorder:
         """What tasks told of the network in a micro-batch."""
         to, writer = self._to, written.writer
         costs, to.call_costs.value = to.call_costs.value, {}
-        spreads, to.block_spreads.value = to.block_spreads.value, {}
+        reports, to.task_reports.value = to.task_reports.value, {}
         return measured(
             to.works,
             plans,
@@ -171,7 +171,7 @@ class MicroBatchRecorder:
             event_seconds=self._event_seconds(report, is_draining=written.is_draining),
             state_seconds=report.state_seconds,
             first_events=self._first_events_with(report),
-            block_spreads=spreads,
+            task_reports=reports,
         )
 
     def _first_events_with(self, report: MicroBatchReport) -> Mapping[str, int]:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -281,9 +282,7 @@ def test_rows_that_were_not_read_count_as_offered(outcome: Outcome) -> None:
 @pytest.mark.parametrize("stream", STREAMS)
 def test_it_is_learned_how_much_blocks_differ(outcome: Outcome, stream: str) -> None:
     """So many times as large is the variance of counts and totals where blocks are drawn, as where rows are."""
-    text = Storage.at(str(outcome.clock_folder())).read_sealed(LOOP_FILE)
-    assert text is not None
-    learned = json.loads(text)["learned"]["block_spreads"]
+    learned = _learned(outcome)["block_spreads"]
     file = outcome.cast.path / "in" / stream / ("000.json" if stream == "stretches" else "000.parquet")
     numbers = _starts(file) // BLOCK_BYTES if stream == "stretches" else np.arange(BLOCKS * ROWS_EACH) // ROWS_EACH
     values = np.asarray(outcome.table(stream)["v"], np.float64)[: len(numbers)]
@@ -298,3 +297,19 @@ def test_it_is_learned_how_much_blocks_differ(outcome: Outcome, stream: str) -> 
             of_rows += (brought**2).sum() / brought.sum() ** 2
     assert design_effects(learned)[stream] == pytest.approx(of_blocks / of_rows, rel=0.25)
     assert of_blocks > 3 * of_rows
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_the_clocks_of_tasks_tell_what_rows_cost(outcome: Outcome, stream: str) -> None:
+    """They run only while tasks are at work: all of them together took no longer than the micro-batches."""
+    times = _learned(outcome)["task_seconds"][stream]
+    assert min(times["read_rows"], times["work_rows"]) > 1_000
+    assert 0 < times["read_seconds"] + times["work_seconds"] < outcome.journal.processing_seconds.sum()
+
+
+def _learned(outcome: Outcome) -> dict[str, Any]:
+    """What the control loop has written down in the end."""
+    text = Storage.at(str(outcome.clock_folder())).read_sealed(LOOP_FILE)
+    assert text is not None
+    learned: dict[str, Any] = json.loads(text)["learned"]
+    return learned

@@ -43,6 +43,7 @@ from streamshed.spark.common.internal_names import (
     TAKEN_ROWS,
     TAKEN_TIME,
 )
+from streamshed.statistics.task_report import TaskReport
 
 BLOCKS = 24
 ROWS = BLOCKS * BLOCK_ROWS
@@ -56,10 +57,10 @@ class Told:
     """Stands for Spark's accumulator: tests without a JVM have none."""
 
     def __init__(self) -> None:
-        self.spreads: list[dict[str, BlockSpread]] = []
+        self.reports: list[dict[str, TaskReport]] = []
 
-    def add(self, spreads: dict[str, BlockSpread]) -> None:
-        self.spreads.append(spreads)
+    def add(self, reports: dict[str, TaskReport]) -> None:
+        self.reports.append(reports)
 
 
 @pytest.fixture(scope="module")
@@ -96,13 +97,14 @@ def _told(declared: Rows, path: Path, types: dict[str, pa.DataType], told: dict[
         schema=schema,
         types=types,
         salt="rows",
-        spreads=accumulator,  # type: ignore[arg-type] # it is all that is asked of it
+        reports=accumulator,  # type: ignore[arg-type] # it is all that is asked of it
     )
     of_all = {FILE_PATH: f"file://{path}", PARTITION_VALUES: {"id": {"is_told": False, "value": None}}, **told}
     span = {SPAN_START: 0, SPAN_STOP: path.stat().st_size, **of_all}
     assert len(list(reads.rows([pa.RecordBatch.from_pylist([span])]))) > 1
-    [spreads] = accumulator.spreads
-    return spreads["rows"]
+    [reports] = accumulator.reports
+    assert min(reports["rows"].read_seconds, reports["rows"].work_seconds) > 0
+    return reports["rows"].spread
 
 
 PACKETS = stream("rows", folder("in", "parquet", schema="at timestamp, v bigint"), time="at")

@@ -81,8 +81,8 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ ÷ the golden ratio."""
 
 
-def block_draws(salt: str, path: str, numbers: Sequence[int]) -> Floats:
-    """Return what blocks of a file draw, numbers in [0, 1) by which it is decided which of them are read.
+def block_draws(salt: str, path: str, numbers: Sequence[int] | Ints) -> Floats:
+    """Return what blocks of a file, or bundles of them, draw: numbers in [0, 1) that decide which are read.
 
     Block i draws u + i/φ, less whole numbers, with u drawn by the file and φ the golden ratio. So those that draw less
     than any limit are spread evenly over the file (Weyl's sequence; three distances between neighbors at most), and

@@ -79,6 +79,7 @@ class Decision:
         row_shares: Per stream, which share of its rows anybody needs; of those that are missing, as sampled.
         fresh_shares: Per stream of which rows are skipped as too old, about which share of them is not.
         read_shares: Per stream of which blocks are left unread, which share of its rows is to be read.
+        bundle_widths: Of each of these, how many neighboring blocks are read together.
         plan: What would apply if advisory mode were off.
         reason: Short and stable: that of the plan, `entering` where the load has risen, but perhaps not for
             good, `rising` where its shares of work may only be reached in steps, or `leaving` where the load
@@ -133,6 +134,7 @@ class Decision:
     row_shares: Mapping[str, float] = field(default_factory=dict)
     fresh_shares: Mapping[str, float] = field(default_factory=dict)
     read_shares: Mapping[str, float] = field(default_factory=dict)
+    bundle_widths: Mapping[str, int] = field(default_factory=dict)
     state_bytes: int = 0
     speedup: float = 1.0
     useful_rates: Mapping[str, float] = field(default_factory=dict)

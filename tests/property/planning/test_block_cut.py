@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from streamshed.columnar.spark_hash import block_draws
 from streamshed.network.terms.join_shedding import COHORTS
 from streamshed.planning.place.block_cut import UNREAD, BlockCut
+from streamshed.planning.plan.bundle_width import LEAST_BUNDLES, MOST_EFFECT, bundle_width
+from streamshed.spark.source.blocks import block_cut
 
 SIZES = st.lists(st.integers(0, 1000), max_size=80)
 SHARES = st.floats(1e-3, 1.0)
@@ -42,11 +44,47 @@ def test_cohorts_have_as_many_rows_each(count: int, share: float, seed: int) -> 
     assert of_cohorts.max() - of_cohorts.min() <= 1
 
 
-@given(sizes=SIZES, share=SHARES)
-def test_a_cut_is_written_and_read(sizes: list[int], share: float) -> None:
+@given(sizes=SIZES, share=SHARES, width=st.integers(1, 16))
+def test_a_cut_is_written_and_read(sizes: list[int], share: float, width: int) -> None:
     drawn = np.random.default_rng(1).random(len(sizes))
-    cut = BlockCut.of(drawn, np.array(sizes, np.int64), share, 7)
+    cut = BlockCut.of(drawn, np.array(sizes, np.int64), share, 7, width)
     assert cut is None or BlockCut.from_document(json.loads(json.dumps(cut.to_document()))) == cut
+
+
+@given(
+    files=st.lists(st.lists(st.integers(1, 1000), max_size=60), min_size=1, max_size=9),
+    share=SHARES,
+    width=st.integers(1, 16),
+)
+def test_neighbors_are_read_together_or_not_at_all(files: list[list[int]], share: float, width: int) -> None:
+    """And as many rows are read as is said."""
+    blocks = {f"/in/{number}": tuple(rows) for number, rows in enumerate(files)}
+    cut = block_cut("packets", blocks, share, 5, width)
+    if cut is None:
+        return
+    read = total = 0
+    for path, rows in blocks.items():
+        cohorts = cut.cohorts(block_draws("packets", path, cut.bundles(range(len(rows)))))
+        for first in range(0, len(rows), width):
+            assert len({*cohorts[first : first + width].tolist()}) == 1
+        read += int(np.array(rows, np.int64)[cohorts != UNREAD].sum())
+        total += sum(rows)
+    assert cut.share == read / total >= share * (1 - 1e-12)
+
+
+@given(
+    blocks=st.integers(1, 10**6),
+    share=SHARES,
+    correlation=st.floats(1e-7, 1.0),
+    fades=st.floats(0.0, 1.0),
+)
+def test_bundles_are_many_and_hardly_differ(blocks: int, share: float, correlation: float, fades: float) -> None:
+    """Rows of a block have one correlation, those of two neighbors of a bundle no larger one."""
+    of_block = 1 + 8191 * correlation
+    width = bundle_width(share * blocks, of_block)
+    within, across = 8191 * correlation, 8192 * (width - 1) * correlation * fades
+    assert 1 + within + across <= max(MOST_EFFECT, of_block) * (1 + 1e-3)
+    assert width == 1 or share * blocks / width >= LEAST_BUNDLES
 
 
 def test_few_blocks_of_several_micro_batches_are_in_different_cohorts() -> None:

@@ -50,6 +50,15 @@ def test_where_rows_of_blocks_are_alike_more_are_read_in_the_first_micro_batch_o
     assert _read_share(alike) > 2 * _read_share(in_no_order)
 
 
+def test_neighbors_are_read_together_where_blocks_hardly_differ() -> None:
+    widths = []
+    for effect in (1.0, 30.0):
+        loop = _learned(BlockSpread(effect, 1.0))
+        decision = loop.plan(replace(upcoming(9, ROWS), blocks={"packets": 100_000}))
+        widths.append(decision.bundle_widths)
+    assert widths == [{"packets": 16}, {"packets": 1}]
+
+
 def test_everything_is_read_while_each_micro_batch_writes_many_groups_into_state() -> None:
     calm = [BlockSpread(1.0, 1.0)] * 3
     assert _read_share(_learned(*calm, written=MOST_WRITTEN)) == _read_share(_learned(*calm)) < 0.2

@@ -8,9 +8,11 @@ from streamshed.control.steps.estimate import Request
 from streamshed.control.steps.expect import Expectation
 from streamshed.control.steps.spread import QuerySpread
 from streamshed.network.words.byte_size import rounded_byte_size
+from streamshed.planning.plan.bundle_width import bundle_width
 from streamshed.planning.plan.plan import SheddingPlan
 from streamshed.planning.plan.query_rates import QueryRates
 from streamshed.planning.window_drop.track.state_limit import TIGHT, Pressure, StateUse
+from streamshed.statistics.design_effects import BELIEVED, design_effects
 from streamshed.statistics.forecast import Statistics
 
 _NO_ROOM = "gaps of all queries cannot be kept within their max_gap"
@@ -36,6 +38,7 @@ def recorded(
         row_shares=_row_shares(statistics, applied),
         fresh_shares=statistics.fresh_shares,
         read_shares=statistics.read_shares,
+        bundle_widths=_bundle_widths(request, statistics),
         kept_shares={} if applied.windows is None else applied.windows.kept_shares,
         plan=_expected(allowed.plan, expectation, planned),
         reason=allowed.plan.reason,
@@ -68,6 +71,15 @@ def _row_shares(statistics: Statistics, applied: QueryRates) -> dict[str, float]
     """Per stream, which share of all of its rows anybody needs."""
     fresh = statistics.fresh_shares
     return {stream: share * fresh.get(stream, 1.0) for stream, share in applied.row_shares.items()}
+
+
+def _bundle_widths(request: Request, statistics: Statistics) -> dict[str, int]:
+    """Per stream of which blocks are left unread, how many neighbors are read together."""
+    counts, effects = request.upcoming.blocks, design_effects(request.state.learned.block_spreads)
+    return {
+        name: bundle_width(share * counts.get(name, 0), effects.get(name, BELIEVED))
+        for name, share in statistics.read_shares.items()
+    }
 
 
 def _expected(plan: SheddingPlan, expectation: Expectation, planned: QueryRates) -> SheddingPlan:

@@ -5,7 +5,7 @@ Of Parquet files they are those of the file, of lines of text all that begin in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -27,12 +27,13 @@ class BlockCut:
     that scales what was read by 1/share is off only as far as blocks differ.
 
     Those that are read are divided into cohorts of as many rows each, from whose spread answers tell how far off they
-    may be.
+    may be. Where many are read, neighbors are bundled: to read them takes less time than as many rows here and there.
 
     Attributes:
         share: Of all rows, those that are in them.
         limits: One for each cohort, ascending: its blocks have drawn less, and no less than the limit before.
         turn: By so much cohorts are renamed, so that a few blocks of several micro-batches are in different ones.
+        width: So many neighbors in a file are a bundle, which is read as a whole or not at all, and in one cohort.
         is_even: Whether blocks have drawn numbers that are spread evenly over a file; in plans of earlier versions they
             have not, nor were they the blocks of today.
     """
@@ -40,13 +41,22 @@ class BlockCut:
     share: float
     limits: tuple[float, ...]
     turn: int = 0
+    width: int = 1
     is_even: bool = True
+
+    def bundles(self, numbers: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Return the bundles that blocks of a file are in.
+
+        Args:
+            numbers: Of the blocks in the file.
+        """
+        return np.asarray(numbers, np.int64) // self.width
 
     def cohorts(self, drawn: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Return the cohort of each block, or `UNREAD`.
 
         Args:
-            drawn: What each has drawn.
+            drawn: What the bundle of each has drawn.
 
         Example:
             >>> cut = BlockCut(share=0.5, limits=tuple(number / 32 for number in range(1, 17)))
@@ -57,14 +67,17 @@ class BlockCut:
         return np.where(places < COHORTS, (places + self.turn) % COHORTS, UNREAD)
 
     @classmethod
-    def of(cls, drawn: npt.NDArray[np.float64], rows: npt.NDArray[np.int64], share: float, turn: int) -> Self | None:
+    def of(
+        cls, drawn: npt.NDArray[np.float64], rows: npt.NDArray[np.int64], share: float, turn: int, width: int = 1
+    ) -> Self | None:
         """Return the cut at which a share of the rows is read, or just more; None: all blocks are.
 
         Args:
-            drawn: What each block has drawn.
+            drawn: What each bundle has drawn.
             rows: How many rows each has.
             share: In (0, 1].
             turn: Another one in each micro-batch.
+            width: How many blocks are in a bundle.
 
         Example:
             >>> cut = BlockCut.of(np.arange(64) / 64, np.full(64, 10), 0.24, 0)
@@ -81,7 +94,8 @@ class BlockCut:
         middles = behind[:count] - rows[there[:count]] / 2
         places = (middles * COHORTS / read).astype(np.int64)
         ends = np.searchsorted(places, np.arange(COHORTS), side="right")
-        return cls(share=float(read / behind[-1]), limits=tuple(drawn_by[ends].tolist()), turn=turn % COHORTS)
+        limits = tuple(drawn_by[ends].tolist())
+        return cls(share=float(read / behind[-1]), limits=limits, turn=turn % COHORTS, width=width)
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
@@ -90,6 +104,7 @@ class BlockCut:
             share=document["share"],
             limits=tuple(document["limits"]),
             turn=document["turn"],
+            width=document.get("width", 1),
             is_even=document.get("is_even", False),
         )
 

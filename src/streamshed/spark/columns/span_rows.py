@@ -173,7 +173,8 @@ class SpanRows:
             yield within.start, within.stop, None, file
             return
         blocks = file.blocks(within.start, within.stop)
-        cohorts = plan.cut.cohorts(block_draws(self.salt, path, [block.number for block in blocks])).tolist()
+        bundles = plan.cut.bundles([block.number for block in blocks])
+        cohorts = plan.cut.cohorts(block_draws(self.salt, path, bundles)).tolist()
         read = [(block, cohort) for block, cohort in zip(blocks, cohorts, strict=True) if cohort != UNREAD]
         if looks:
             sampled.begin(plan, [block for block, _ in read])

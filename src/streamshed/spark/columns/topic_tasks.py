@@ -113,7 +113,8 @@ class TopicTasks(SpanRows):
     def _unread(self, stretch: Stretch, cut: BlockCut) -> int:
         """How many offsets are in blocks that are not read: they were offered, too."""
         blocks = self._file(stretch).blocks(stretch.start, stretch.stop)
-        cohorts = cut.cohorts(block_draws(self.salt, stretch.path, [block.number for block in blocks]))
+        bundles = cut.bundles([block.number for block in blocks])
+        cohorts = cut.cohorts(block_draws(self.salt, stretch.path, bundles))
         sizes = np.array([block.stop - block.start for block in blocks])
         return int(sizes[cohorts == UNREAD].sum())
 

@@ -258,7 +258,7 @@ class MicroBatchPlanner:
             last={} if last is None else last.streams,
         )
         shares = read_in_part(decision.read_shares, upcoming, decision.drops, self._facts.tolerant_parts, ahead.opened)
-        coming, cuts = self._coming(ahead), block_cuts(shares, upcoming, ahead.micro_batch_id)
+        coming, cuts = self._coming(ahead), block_cuts(shares, upcoming, ahead.micro_batch_id, decision.bundle_widths)
         of_joins = sampled_join_times(self._facts.streams, self._facts.intakes, directives, coming.times)
         return PlanRow(
             micro_batch_id=ahead.micro_batch_id,

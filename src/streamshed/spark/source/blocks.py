@@ -19,7 +19,7 @@ Blocks = Mapping[str, tuple[int, ...]]
 """How many rows the blocks of files have, by path on this machine."""
 
 
-def block_cut(stream: str, blocks: Blocks, share: float, turn: int) -> BlockCut | None:
+def block_cut(stream: str, blocks: Blocks, share: float, turn: int, width: int = 1) -> BlockCut | None:
     """Return the cut at which a share of the rows is read, or just more; None: all blocks are.
 
     Args:
@@ -27,12 +27,14 @@ def block_cut(stream: str, blocks: Blocks, share: float, turn: int) -> BlockCut 
         blocks: Of its files.
         share: In (0, 1].
         turn: Another one in each micro-batch.
+        width: How many neighboring blocks are read together.
     """
-    sizes = {path: rows for path, rows in blocks.items() if rows}
+    sizes = {path: np.array(rows, np.int64) for path, rows in blocks.items() if rows}
     if not sizes:
         return None
-    drawn = [block_draws(stream, path, range(len(rows))) for path, rows in sizes.items()]
-    return BlockCut.of(np.concatenate(drawn), np.concatenate([*map(np.array, sizes.values())]), share, turn)
+    bundles = {path: np.add.reduceat(rows, range(0, len(rows), width)) for path, rows in sizes.items()}
+    drawn = [block_draws(stream, path, range(len(rows))) for path, rows in bundles.items()]
+    return BlockCut.of(np.concatenate(drawn), np.concatenate([*bundles.values()]), share, turn, width)
 
 
 def block_counts(streams: AbstractSet[str], upcoming: Mapping[str, StreamRows]) -> dict[str, int]:
@@ -74,15 +76,24 @@ def read_in_part(
     return {name: share for name, share in read_shares.items() if name in upcoming and is_spared(name)}
 
 
-def block_cuts(read_shares: Mapping[str, float], upcoming: Mapping[str, StreamRows], turn: int) -> dict[str, BlockCut]:
+def block_cuts(
+    read_shares: Mapping[str, float],
+    upcoming: Mapping[str, StreamRows],
+    turn: int,
+    widths: Mapping[str, int],
+) -> dict[str, BlockCut]:
     """Return which blocks are read of streams of which not all are, see `block_cut`.
 
     Args:
         read_shares: By stream, which share of its rows is to be read.
         upcoming: What each of these brings.
         turn: Another one in each micro-batch.
+        widths: By stream, how many of its neighboring blocks are read together.
     """
-    cuts = {name: block_cut(name, upcoming[name].blocks, share, turn) for name, share in read_shares.items()}
+    cuts = {
+        name: block_cut(name, upcoming[name].blocks, share, turn, widths.get(name, 1))
+        for name, share in read_shares.items()
+    }
     return {name: cut for name, cut in cuts.items() if cut is not None}
 
 

@@ -134,15 +134,16 @@ def test_a_block_that_is_read_in_parts_is_sampled_as_a_whole(tmp_path: Path) -> 
     assert {*expected // MOST_ROWS} == {0, 1, 2}
 
 
-def test_of_blocks_that_are_read_so_many_more_rows_are_kept(tmp_path: Path) -> None:
-    """Whatever stretches tasks are told of, a block is in one cohort; and at a rate, as many rows are kept."""
+@pytest.mark.parametrize("width", [1, 4])
+def test_of_blocks_that_are_read_so_many_more_rows_are_kept(tmp_path: Path, width: int) -> None:
+    """Whatever stretches tasks are told of, a bundle is in one cohort; and at a rate, as many rows are kept."""
     size, count, share, rate = 5000, 100, 0.3, 0.2
     ids, path = np.arange(size * count), tmp_path / "0.parquet"
     pq.write_table(pa.table({"id": ids}), path, row_group_size=size)
-    drawn = block_draws("rows", str(path), range(count))
-    cut = BlockCut.of(drawn, np.full(count, size), share, 3)
+    drawn = block_draws("rows", str(path), range(count // width))
+    cut = BlockCut.of(drawn, np.full(count // width, width * size), share, 3, width)
     assert cut is not None
-    cohorts = cut.cohorts(drawn)
+    cohorts = cut.cohorts(np.repeat(drawn, width))
     told = {SAMPLING_RATE: rate, BLOCK_CUT: cut.to_document()}
     together = _read(path, ["id"], told)
     apart = _read(path, ["id"], told, range(1000, path.stat().st_size, 100_000))

@@ -164,8 +164,9 @@ def test_rows_are_sampled_by_what_identifies_them_as_spark_samples_them(reader: 
     assert len(reader.asked) >= TASKS
 
 
-def test_blocks_that_are_not_in_the_cut_are_not_asked_for_but_counted(reader: Reader) -> None:
-    cut = block_cut("rows", {span.place: span.block_sizes for span in SPANS}, 0.2, 0)
+@pytest.mark.parametrize("width", [1, 4])
+def test_blocks_that_are_not_in_the_cut_are_not_asked_for_but_counted(reader: Reader, width: int) -> None:
+    cut = block_cut("rows", {span.place: span.block_sizes for span in SPANS}, 0.2, 0, width)
     assert cut is not None
     handed = Handed()
     table = _read(handed, **{BLOCK_CUT: cut.to_document()})

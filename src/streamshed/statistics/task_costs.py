@@ -12,6 +12,9 @@ from streamshed.statistics.task_report import TaskReport
 _KEPT = 0.8
 """What is left of a measurement's weight one micro-batch later: five micro-batches count."""
 
+MOST_LEFT = 0.05
+"""Where tasks leave a larger share of the rows to Spark, they do not tell what rows cost."""
+
 _Sums = Mapping[str, float]
 
 
@@ -43,6 +46,8 @@ def with_task_seconds(
 ) -> Mapping[str, _Sums]:
     """Return what tasks have told of streams after another micro-batch.
 
+    What Spark does with rows that are left to it no task knows: of streams with many of these nothing is told.
+
     Args:
         earlier: By stream, read_seconds, read_rows, work_seconds and work_rows: as `LoadModel` counts rows.
         reports: What the tasks of the micro-batch told.
@@ -59,11 +64,12 @@ def with_task_seconds(
         for name, report in reports.items()
         if report.read_seconds > 0 and outcome.costed_rows.get(name, 0) > 0
     }
+    unclear = {name for name in newest if reports[name].left_rows > MOST_LEFT * outcome.admitted_rows.get(name, 0)}
     faded = {
         name: {part: _KEPT * earlier.get(name, {}).get(part, 0.0) + value for part, value in added.items()}
         for name, added in newest.items()
     }
-    return {**earlier, **faded}
+    return {name: sums for name, sums in {**earlier, **faded}.items() if name not in unclear}
 
 
 def at_factor(sums: Mapping[str, _Sums], factor: float) -> Mapping[str, _Sums]:

@@ -44,13 +44,13 @@ class World:
     loop: ControlLoop = field(default_factory=lambda: ControlLoop(ASKED, SETTINGS, time.time))
     micro_batches: int = 0
 
-    def run(self, rows: int, *, slow_seconds: float = 0.0, is_cold: bool = False) -> float:
+    def run(self, rows: int, *, slow_seconds: float = 0.0, is_cold: bool = False, left_rows: int = 0) -> float:
         """Run a micro-batch, and return the share of work that was done."""
         offered = {"packets": rows}
         plan = self.loop.plan(upcoming(self.micro_batches, offered)).plan
         share = plan.work_shares.get("packets", 1.0)
         reading, work = self.read * rows, self.work * rows * share
-        clocks = TaskReport(read_seconds=TASKS * reading, work_seconds=TASKS * work)
+        clocks = TaskReport(read_seconds=TASKS * reading, work_seconds=TASKS * work, left_rows=left_rows)
         seconds = self.fixed + reading + work + slow_seconds
         taken = replace(outcome(self.micro_batches, offered, {"packets": share}, seconds), is_cold=is_cold)
         measured = Measured(task_reports={"packets": clocks}, parallel_tasks=TASKS) if self.is_timed else Measured()
@@ -144,3 +144,12 @@ def test_rows_of_blocks_that_are_not_read_cost_next_to_nothing() -> None:
     clocks = TaskReport(read_seconds=TASKS * 5e-8 * read.costed_rows["packets"], work_seconds=TASKS * 2.5e-7 * 100_000)
     loop.record(read, Measured(task_reports={"packets": clocks}, parallel_tasks=TASKS))
     assert loop.state.load_model.tasks["packets"] == pytest.approx((5e-8, 2.5e-7))
+
+
+def test_tasks_that_leave_many_rows_to_spark_do_not_tell_what_rows_cost() -> None:
+    world = World(1.0, 5e-8, 2.5e-7, is_timed=True)
+    world.run(1_000_000)
+    for left_rows, is_clear in ((50_000, True), (50_001, False), (0, True)):
+        world.run(1_000_000, left_rows=left_rows)
+        assert ("packets" in world.loop.state.load_model.tasks) == is_clear
+        assert ("packets" in world.loop.state.learned.task_seconds) == is_clear

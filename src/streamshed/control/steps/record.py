@@ -1,6 +1,7 @@
 """Step 7: the decision as it is written down, with its reason."""
 
 from dataclasses import replace
+from typing import Any
 
 from streamshed.control.decision import Decision, Upcoming
 from streamshed.control.guard import GuardedPlan
@@ -37,8 +38,7 @@ def recorded(
         drops=spread.drops,
         row_shares=_row_shares(statistics, applied),
         fresh_shares=statistics.fresh_shares,
-        read_shares=statistics.read_shares,
-        bundle_widths=_bundle_widths(request, statistics),
+        **_what_is_read(request, statistics),
         kept_shares={} if applied.windows is None else applied.windows.kept_shares,
         plan=_expected(allowed.plan, expectation, planned),
         reason=allowed.plan.reason,
@@ -73,13 +73,14 @@ def _row_shares(statistics: Statistics, applied: QueryRates) -> dict[str, float]
     return {stream: share * fresh.get(stream, 1.0) for stream, share in applied.row_shares.items()}
 
 
-def _bundle_widths(request: Request, statistics: Statistics) -> dict[str, int]:
-    """Per stream of which blocks are left unread, how many neighbors are read together."""
-    counts, effects = request.upcoming.blocks, design_effects(request.state.learned.block_spreads)
-    return {
-        name: bundle_width(share * counts.get(name, 0), effects.get(name, BELIEVED))
-        for name, share in statistics.read_shares.items()
+def _what_is_read(request: Request, statistics: Statistics) -> dict[str, Any]:
+    """Per stream of which blocks are left unread, which share is read, and how many neighbors together."""
+    shares, effects = statistics.read_shares, design_effects(request.state.learned.block_spreads)
+    counts = request.upcoming.blocks
+    widths = {
+        name: bundle_width(share * counts.get(name, 0), effects.get(name, BELIEVED)) for name, share in shares.items()
     }
+    return {"read_shares": shares, "bundle_widths": widths}
 
 
 def _expected(plan: SheddingPlan, expectation: Expectation, planned: QueryRates) -> SheddingPlan:

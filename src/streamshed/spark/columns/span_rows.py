@@ -39,6 +39,7 @@ from streamshed.spark.common.internal_names import (
     SAMPLING_CODES,
     SPAN_START,
     SPAN_STOP,
+    SUMS,
 )
 from streamshed.statistics.task_report import TaskReport, TaskReports
 
@@ -116,11 +117,14 @@ class SpanRows:
         """
         seen, reading, all_of_it = Seen(), TaskClock(), TaskClock()
         admitted_rows = reading.timed(self._admitted(record_batches, seen))
-        yield from all_of_it.timed(self.taking.rows(admitted_rows, seen.blocks))
+        left_rows = 0
+        for rows in all_of_it.timed(self.taking.rows(admitted_rows, seen.blocks)):
+            left_rows += rows.num_rows if _stand_for_themselves(rows) else 0
+            yield rows
         if seen.counts:
             yield self.taking.read_rows(sum(seen.counts))
         if self.reports is not None:
-            report = TaskReport(seen.blocks.spread, reading.seconds, all_of_it.seconds - reading.seconds)
+            report = TaskReport(seen.blocks.spread, reading.seconds, all_of_it.seconds - reading.seconds, left_rows)
             self.reports.add({self.salt: report})
 
     def _admitted(self, record_batches: Iterable[pa.RecordBatch], seen: Seen) -> Iterator[pa.RecordBatch]:
@@ -290,6 +294,10 @@ def stretches(spans: pa.RecordBatch) -> Iterator[Stretch]:
 def _constants(partition_values: pa.StructArray, index: int) -> dict[str, pa.Scalar]:
     of_row = {field.name: partition_values.field(field.name) for field in partition_values.type}
     return {name: one.field("value")[index] for name, one in of_row.items() if one.field("is_told")[index].as_py()}
+
+
+def _stand_for_themselves(rows: pa.RecordBatch) -> bool:
+    return SUMS not in rows.schema.names or rows.column(SUMS).null_count > 0
 
 
 def local_path(uri: str) -> str:

@@ -104,6 +104,7 @@ def _told(declared: Rows, path: Path, types: dict[str, pa.DataType], told: dict[
     assert len(list(reads.rows([pa.RecordBatch.from_pylist([span])]))) > 1
     [reports] = accumulator.reports
     assert min(reports["rows"].read_seconds, reports["rows"].work_seconds) > 0
+    assert reports["rows"].left_rows == 0
     return reports["rows"].spread
 
 

@@ -32,6 +32,7 @@ from streamshed.spark.common.internal_names import (
     SPAN_START,
     SPAN_STOP,
 )
+from streamshed.statistics.task_report import TaskReport
 
 ROWS = 1 << 16
 
@@ -46,6 +47,16 @@ SCHEMA = pa.schema(
         (COHORT, pa.int64()),
     ]
 )
+
+
+class Told:
+    """Stands for Spark's accumulator: tests without a JVM have none."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, TaskReport]] = []
+
+    def add(self, reports: dict[str, TaskReport]) -> None:
+        self.told.append(reports)
 
 
 @dataclass(frozen=True)
@@ -82,9 +93,10 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _read(path: Path, names: Iterable[str], told: Mapping[str, object], places: Iterable[int] = ()) -> pa.Table:
     """Read the file as a task that has it cut at some places, in spans from the last to the first."""
     schema = pa.schema([field for field in SCHEMA if field.name in {*names} or field.name.startswith("__")])
-    passed = Passed(schema, [])
+    passed, reports = Passed(schema, []), Told()
     rows = SpanRows(
         taking=passed,  # type: ignore[arg-type] # it is all that is asked of it
+        reports=reports,  # type: ignore[arg-type] # likewise
         schema=schema,
         types={name: SCHEMA.field(name).type for name in names},
         identity=("id",),
@@ -95,6 +107,9 @@ def _read(path: Path, names: Iterable[str], told: Mapping[str, object], places: 
     spans = [{SPAN_START: start, SPAN_STOP: stop, **of_all} for start, stop in reversed([*pairwise(ends)])]
     table = pa.Table.from_batches(rows.rows([pa.RecordBatch.from_pylist(spans)]), rows.schema)
     assert passed.counts == [pq.read_metadata(path).num_rows]
+    [report] = [told["rows"] for told in reports.told]
+    assert report.left_rows == table.num_rows, "none of them is summed up"
+    assert report.read_seconds > 0
     return table
 
 

@@ -15,6 +15,7 @@ from streamshed.control.journal import JournalEntry
 from streamshed.control.loop import ControlLoop, HeldUp, nothing_held_up
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from streamshed.statistics.task_report import TaskReport
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,12 @@ def loop_on(machine: Machine) -> type[ControlLoop]:
             timed = replace(
                 outcome, started_at_seconds=started, processing_seconds=machine.seconds(outcome), is_cold=False
             )
-            return super().record(timed, measured)
+            return super().record(timed, None if measured is None else _without_clocks(measured))
 
     return TimedLoop
+
+
+def _without_clocks(measured: Measured) -> Measured:
+    """What was measured, but for what the tasks of the real machine took."""
+    reports = {name: TaskReport(report.spread) for name, report in measured.task_reports.items()}
+    return replace(measured, task_reports=reports)

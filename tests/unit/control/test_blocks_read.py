@@ -12,6 +12,7 @@ from streamshed.control.settings import ControlSettings
 from streamshed.control.steps.expect import MOST_WRITTEN
 from streamshed.network.model.network import network
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.planning.plan.bundle_width import LEAST_BUNDLES
 from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
@@ -57,6 +58,9 @@ def test_neighbors_are_read_together_where_blocks_hardly_differ() -> None:
         decision = loop.plan(replace(upcoming(9, ROWS), blocks={"packets": 100_000}))
         widths.append(decision.bundle_widths)
     assert widths == [{"packets": 16}, {"packets": 1}]
+    few = _learned(BlockSpread(1.0, 1.0)).plan(replace(upcoming(9, ROWS), blocks={"packets": 600}))
+    assert few.read_shares["packets"] * 600 < 2 * LEAST_BUNDLES < 600
+    assert few.bundle_widths == {"packets": 1}
 
 
 def test_everything_is_read_while_each_micro_batch_writes_many_groups_into_state() -> None:

@@ -109,7 +109,7 @@ def _read(path: Path, names: Iterable[str], told: Mapping[str, object], places: 
     assert passed.counts == [pq.read_metadata(path).num_rows]
     [report] = [told["rows"] for told in reports.told]
     assert report.left_rows == table.num_rows, "none of them is summed up"
-    assert report.read_seconds > 0
+    assert report.read_seconds > report.work_seconds > 0, "rows are handed on as they are"
     return table
 
 

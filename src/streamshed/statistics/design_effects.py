@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from streamshed.statistics.fading import faded
 from streamshed.statistics.task_report import TaskReport
 
 BELIEVED = 100.0
 """The design effect of a stream of which nothing is known. Of recorded packets it is 22 for blocks of 512 rows and 232
 for blocks of 8,192, of rows in no order about 1: it is safe to believe that blocks differ."""
-
-_KEPT = 0.9
-"""What is left of a measurement's weight one micro-batch later."""
 
 _Sums = Mapping[str, float]
 
@@ -25,11 +23,7 @@ def with_spreads(earlier: Mapping[str, _Sums], newest: Mapping[str, TaskReport])
         newest: What the micro-batch told.
     """
     sums = {name: asdict(report.spread) for name, report in newest.items() if report.spread.of_rows > 0}
-    faded = {
-        name: {part: _KEPT * earlier.get(name, {}).get(part, 0.0) + value for part, value in added.items()}
-        for name, added in sums.items()
-    }
-    return {**earlier, **faded}
+    return {**earlier, **{name: faded(earlier.get(name, {}), added) for name, added in sums.items()}}
 
 
 def design_effects(spreads: Mapping[str, _Sums]) -> dict[str, float]:

@@ -18,6 +18,7 @@ from streamshed.network.model.stream import Stream
 from streamshed.network.words.numbering import MICROSECONDS_PER_NUMBER
 from streamshed.statistics.course import Course, gone_on, share_taken, taken
 from streamshed.statistics.design_effects import with_spreads
+from streamshed.statistics.fading import faded
 from streamshed.statistics.group_sizes import GroupSizes
 from streamshed.statistics.large_rows import are_missed, usual_range, with_large_rows
 from streamshed.statistics.measured import GroupCounts, Measured, Passed, WindowSums
@@ -25,9 +26,6 @@ from streamshed.statistics.network_statistics import Moments, NetworkStatistics,
 from streamshed.statistics.reach import reach_between
 from streamshed.statistics.sql_cost import SqlCost, with_sql_costs
 from streamshed.statistics.starved import Thinnest, is_starved, thinnest_after, until_answered
-
-KEPT = 0.9
-"""What is left of a measurement's weight one micro-batch later: ten micro-batches count."""
 
 CALL_SECONDS = 1.3e-6
 """What it takes to bring a row to a user function and back, on one core, besides what the function itself takes."""
@@ -122,11 +120,11 @@ class LearnedStatistics:
         windows = [(of, sums) for of, sums in of_all if not self._is_starved(of, sums, thinnest, courses)]
         for (query, aggregate), sums in windows:
             name = _value_name(query, aggregate)
-            values[name] = _faded(values.get(name, {}), {**_value_sums(sums), **taken(sums, courses)})
+            values[name] = faded(values.get(name, {}), {**_value_sums(sums), **taken(sums, courses)})
             large_rows[name] = with_large_rows(large_rows.get(name, {}), sums.carried, sums.ranges)
         return replace(
             self,
-            offered={name: _faded(self.offered.get(name, {}), arrivals) for name, arrivals in latest.items()},
+            offered={name: faded(self.offered.get(name, {}), arrivals) for name, arrivals in latest.items()},
             latest=latest,
             timed=self._timed_with(measured.event_seconds),
             courses=courses,
@@ -244,7 +242,7 @@ class LearnedStatistics:
         if event_seconds is None or not any(told["rows"] > 0 for told in self.latest.values()):
             return self.timed
         added = {name: {**told, "event_seconds": event_seconds} for name, told in self.latest.items()}
-        return {**self.timed, **{name: _faded(self.timed.get(name, {}), told) for name, told in added.items()}}
+        return {**self.timed, **{name: faded(self.timed.get(name, {}), told) for name, told in added.items()}}
 
     def _calls_with(self, measured: Measured, offered_rows: Mapping[str, int]) -> Mapping[str, _Sums]:
         calls = dict(self.calls)
@@ -254,7 +252,7 @@ class LearnedStatistics:
             call_sums = {"rows": cost.rows, "seconds": cost.seconds}
             if stream not in measured.thinned and not is_starved(sampling_rate, offered, _share_reached(before)):
                 call_sums |= {"reached": cost.rows / sampling_rate, "offered": offered}
-            calls[address] = _faded(before, call_sums)
+            calls[address] = faded(before, call_sums)
         return calls
 
     def _is_starved(
@@ -274,14 +272,14 @@ class LearnedStatistics:
         for address, newest_passed in newest.items():
             offered = {"taken": newest_passed.rows, "offered": float(offered_rows.get(_stream_of(address), 0))}
             sums = offered if newest_passed.span is None else taken(newest_passed, courses)
-            passed[address] = _faded(passed.get(address, {}), sums)
+            passed[address] = faded(passed.get(address, {}), sums)
         return passed
 
     def _state_with(self, seconds: float | None, offered_rows: Mapping[str, int]) -> _Sums:
         if seconds is None or not any(offered_rows.values()):
             return self.state
         rows = {f"rows of {name}": float(rows) for name, rows in offered_rows.items()}
-        return _faded(self.state, {"seconds": seconds, "micro_batches": 1.0, **rows})
+        return faded(self.state, {"seconds": seconds, "micro_batches": 1.0, **rows})
 
     def _operator(self, node: Node, before: OperatorStatistics, reach: Mapping[Node, float]) -> OperatorStatistics:
         seconds, is_measured = before.seconds_per_row, before.is_measured
@@ -393,9 +391,5 @@ def _groups_with(earlier: Mapping[str, _Sums], newest: Mapping[str, GroupCounts]
     groups = dict(earlier)
     for query, counts in newest.items():
         sizes = {str(k): float(count) for k, count in counts.by_size.items()}
-        groups[query] = _faded(groups.get(query, {}), {**sizes, "windows": float(len(counts.windows))})
+        groups[query] = faded(groups.get(query, {}), {**sizes, "windows": float(len(counts.windows))})
     return groups
-
-
-def _faded(earlier: _Sums, newest: _Sums) -> dict[str, float]:
-    return {name: KEPT * earlier.get(name, 0.0) + newest.get(name, 0.0) for name in {**earlier, **newest}}

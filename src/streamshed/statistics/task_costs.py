@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from streamshed.statistics.fading import faded
 from streamshed.statistics.micro_batch import MicroBatchOutcome
 from streamshed.statistics.task_report import TaskReport
 
-_KEPT = 0.8
+_LEFT = 0.8
 """What is left of a measurement's weight one micro-batch later: five micro-batches count."""
 
 MOST_LEFT = 0.05
@@ -65,11 +66,8 @@ def with_task_seconds(
         if report.read_seconds > 0 and outcome.costed_rows.get(name, 0) > 0
     }
     unclear = {name for name in newest if reports[name].left_rows > MOST_LEFT * outcome.admitted_rows.get(name, 0)}
-    faded = {
-        name: {part: _KEPT * earlier.get(name, {}).get(part, 0.0) + value for part, value in added.items()}
-        for name, added in newest.items()
-    }
-    return {name: sums for name, sums in {**earlier, **faded}.items() if name not in unclear}
+    after = {**earlier, **{name: faded(earlier.get(name, {}), added, _LEFT) for name, added in newest.items()}}
+    return {name: sums for name, sums in after.items() if name not in unclear}
 
 
 def at_factor(sums: Mapping[str, _Sums], factor: float) -> Mapping[str, _Sums]:

@@ -9,10 +9,10 @@ from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.network import QueryNetwork, network
 from streamshed.network.source.sources import rate
 from streamshed.planning.load.network_load import network_load
+from streamshed.statistics.fading import KEPT
 from streamshed.statistics.guess import guessed_statistics
 from streamshed.statistics.learned import (
     CALL_SECONDS,
-    KEPT,
     MOST_SECONDS_PER_GROUP,
     LearnedStatistics,
     learned_from_document,

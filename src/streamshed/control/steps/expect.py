@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from streamshed.control.allotted_time import allotted
 from streamshed.control.decision import Upcoming
@@ -16,17 +17,21 @@ from streamshed.planning.plan.budget import LASTING_SHARE, Budget
 from streamshed.planning.plan.coming_work import ComingWork
 from streamshed.planning.plan.kept_work import KeptWork
 from streamshed.planning.plan.read_shares import read_shares
+from streamshed.planning.plan.work_shares import WORTH_SAVING
 from streamshed.planning.tree.work_tree import WorkTree
-from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
+from streamshed.planning.window_drop.choose.drop_plan import DropPlan
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
-from streamshed.planning.window_drop.track.droppable import streams_needed_whole
+from streamshed.planning.window_drop.track.droppable import DroppableQuery, streams_needed_whole
 from streamshed.planning.window_drop.track.not_needed import unneeded_rows
+from streamshed.planning.window_drop.track.reading_factors import reading_factors_of_windows
 from streamshed.planning.window_drop.track.retention import needed_share
 from streamshed.planning.window_drop.track.stale import of_streams, without_stale
 from streamshed.planning.window_drop.track.state_limit import StateUse
+from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.planning.window_drop.windows.provenance import NeededRows
 from streamshed.statistics.design_effects import design_effects
 from streamshed.statistics.forecast import Statistics
+from streamshed.statistics.speedup import reading_cost
 
 MOST_WRITTEN = 5_000
 """Blocks are left unread while micro-batches write no more groups into state: each has a list for its blocks then."""
@@ -44,6 +49,7 @@ class Expectation:
         budget: What the micro-batch may take.
         state_use: The size of state.
         unread: How many blocks streams bring that may be left unread, as far as no windows are kept.
+        read_for_windows: The streams that would be read in part if no row might be in a window that is kept.
     """
 
     statistics: Statistics
@@ -53,9 +59,16 @@ class Expectation:
     budget: Budget
     state_use: StateUse
     unread: Mapping[str, int]
+    read_for_windows: frozenset[str] = frozenset()
 
 
-def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time: OwnTime) -> Expectation:
+def expected(
+    request: Request,
+    statistics: Statistics,
+    kept_work: KeptWork,
+    time: OwnTime,
+    decided: DropPlan | None = None,
+) -> Expectation:
     """Return what the micro-batch brings, and the time that there is for it; see `read_shares`.
 
     Args:
@@ -63,17 +76,45 @@ def expected(request: Request, statistics: Statistics, kept_work: KeptWork, time
         statistics: The rows that come, and what they cost.
         kept_work: The work of the network, computed anew only where it has changed.
         time: What the clocks of a driver share.
+        decided: What becomes of windows, where that is decided already.
     """
-    expectation = _expected(request, statistics, kept_work, time)
-    windows = expectation.work.upcoming
-    keeping = {
-        query.stream
-        for query in expectation.work.droppable.values()
-        if query.stream not in windows.given_up and not windows.drops.are_shut_down(query.parts.keys())
-    }
+    everything = _expected(request, statistics, kept_work, time)
     effects = design_effects(request.state.learned.block_spreads)
-    shares = read_shares(expectation.unread, keeping, statistics, expectation.budget, effects)
-    return _expected(request, replace(statistics, read_shares=shares), kept_work, time) if shares else expectation
+
+    def shares(needed_whole: Container[str]) -> dict[str, float]:
+        return read_shares(everything.unread, needed_whole, statistics, everything.budget, effects)
+
+    spared = shares(())
+    if not spared:
+        return everything
+    work = everything.work
+    keeping = streams_that_keep_windows(work, work.upcoming.drops if decided is None else decided.drops)
+    read_in_part = replace(statistics, read_shares=shares(keeping))
+    expectation = _expected(request, read_in_part, kept_work, time, spared)
+    return replace(
+        expectation,
+        work=replace(expectation.work, windows=decided),
+        useful=replace(expectation.useful, windows=decided),
+        read_for_windows=keeping & spared.keys(),
+    )
+
+
+def streams_that_keep_windows(work: ComingWork, drops: WindowDrops) -> frozenset[str]:
+    """Return the streams of which some row that comes may be in a window that is kept, or not decided on.
+
+    Args:
+        work: The work of the micro-batch.
+        drops: What is decided on windows.
+    """
+    times = work.upcoming.event_times
+
+    def is_spared(query: DroppableQuery) -> bool:
+        of_stream, parts = times.get(query.stream), query.parts.keys()
+        if of_stream is None:
+            return drops.are_shut_down(parts)
+        return drops.spare(parts, max(of_stream.first, of_stream.opened), of_stream.last)
+
+    return frozenset(query.stream for query in work.droppable.values() if not is_spared(query))
 
 
 def _unread(request: Request, statistics: Statistics, work: ComingWork) -> dict[str, int]:
@@ -85,7 +126,13 @@ def _unread(request: Request, statistics: Statistics, work: ComingWork) -> dict[
     return {name: count for name, count in request.upcoming.blocks.items() if name not in whole}
 
 
-def _expected(request: Request, statistics: Statistics, kept_work: KeptWork, time: OwnTime) -> Expectation:
+def _expected(
+    request: Request,
+    statistics: Statistics,
+    kept_work: KeptWork,
+    time: OwnTime,
+    spared: Mapping[str, float] = MappingProxyType({}),
+) -> Expectation:
     settings, state, upcoming = request.settings, request.state, request.upcoming
     use = _state_use(settings, state)
     unneeded = unneeded_times(request.network, settings, upcoming, of_windows=True)
@@ -107,10 +154,10 @@ def _expected(request: Request, statistics: Statistics, kept_work: KeptWork, tim
         allotment=allotment,
         held_up_seconds=upcoming.held_up_seconds,
     )
-    unread = _unread(request, statistics, work)
     if upcoming.windows is not None:
-        work, useful = (_in_the_long_run(part, request, statistics, allotment, unread) for part in (work, useful))
+        work, useful = (_in_the_long_run(part, request, statistics, allotment, spared) for part in (work, useful))
     least = settings.shedding_policy.least_shares(work)
+    unread = _unread(request, statistics, work)
     return Expectation(replace(statistics, least_shares=least), work, useful, allotment, budget, use, unread)
 
 
@@ -125,27 +172,36 @@ def _fresh_windows(request: Request, windows: UpcomingWindows) -> UpcomingWindow
 
 
 def _in_the_long_run(
-    work: ComingWork, request: Request, statistics: Statistics, allotment: Allotment, unread: Container[str]
+    work: ComingWork,
+    request: Request,
+    statistics: Statistics,
+    allotment: Allotment,
+    spared: Mapping[str, float],
 ) -> ComingWork:
     """In the long run rows may take no longer than they took to come, less what no plan can save, and headroom.
 
-    Who keeps windows needs all rows to be read. Queries are shut down only where it does not fit without any headroom,
-    either; and where reading all rows for them, and not what is fixed, lets the run fall behind by more than `PATIENCE`
-    triggers.
+    Queries are shut down only where it does not fit without any headroom, either; nor are windows given up to save less
+    than `WORTH_SAVING` of what no plan can save. Who keeps windows needs all rows to be read: where blocks are left
+    unread otherwise, that is work for windows.
     """
-    trigger_seconds = request.settings.trigger_interval_seconds
-    unsheddable_seconds = _unsheddable_seconds(replace(statistics, read_shares={}))
-    came_in = allotment.share * max(request.waited_seconds, trigger_seconds)
+    came_in = allotment.share * max(request.waited_seconds, request.settings.trigger_interval_seconds)
+    whole_seconds = _unsheddable_seconds(replace(statistics, read_shares={}))
+    reading_factors = reading_factors_of_windows(
+        work.droppable.values(), work.upcoming.event_times, lasts=whole_seconds < LASTING_SHARE * came_in
+    )
+    reading_seconds = {
+        stream: factor * (1.0 - reading_cost(spared[stream])) * statistics.read_seconds(stream)
+        for stream, factor in reading_factors.items()
+        if stream in spared
+    }
+    read_shares = {stream: share for stream, share in spared.items() if stream in reading_seconds}
+    unsheddable_seconds = _unsheddable_seconds(replace(statistics, read_shares=read_shares))
     steady, utmost = (part * came_in - unsheddable_seconds for part in (allotment.headroom, LASTING_SHARE))
-    tolerant = frozenset(query.stream for query in work.droppable.values() if query.stream in unread)
-    late_seconds = min(-utmost, sum(map(statistics.read_seconds, tolerant)))
-    behind = max(0.0, work.upcoming.drops.behind_seconds + late_seconds) if tolerant else 0.0
     upcoming = replace(
         work.upcoming,
-        steady_seconds=max(0.0, steady),
+        steady_seconds=max(WORTH_SAVING * unsheddable_seconds, steady),
         utmost_seconds=max(0.0, utmost),
-        behind_seconds=behind,
-        given_up=tolerant if behind > PATIENCE * trigger_seconds else frozenset(),
+        reading_seconds=reading_seconds,
     )
     return replace(work, upcoming=upcoming)
 

@@ -17,6 +17,7 @@ from streamshed.planning.tree.demand import Demand
 from streamshed.planning.tree.large_values import SizedSampling
 from streamshed.planning.tree.work_index import WorkIndex
 from streamshed.planning.tree.work_tree import Vector, WorkTree
+from streamshed.planning.window_drop.choose.drop_plan import DropPlan
 from streamshed.planning.window_drop.choose.tolerant_work import TolerantWork
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.droppable import DroppableQuery, droppable_queries
@@ -48,6 +49,7 @@ class ComingWork:
         useful: Per query, the largest effective sampling rate that is of use; of one that is left out, 1.
         needed: Per query, which share of its rows anybody needs, by their times; of one that is left out, all.
         read: Per stream, which share of its rows is read; of one that is left out, all.
+        windows: What becomes of windows, where that is decided already.
     """
 
     tree: WorkTree
@@ -65,6 +67,7 @@ class ComingWork:
     useful: Mapping[str, float] = field(default_factory=dict)
     needed: Mapping[str, float] = field(default_factory=dict)
     read: Mapping[str, float] = field(default_factory=dict)
+    windows: DropPlan | None = None
 
     def rates(self, policy: RatePolicy, budget_seconds: float) -> Vector:
         """Return the effective sampling rate of each query with which a policy fills a budget."""

@@ -81,8 +81,9 @@ def spread(work: ComingWork, policy: RatePolicy, work_shares: Mapping[str, float
     """
     tree = work.tree
     budget_seconds = sum(work_shares[stream] * seconds for stream, seconds in work.stream_seconds.items())
-    makes_room = bool(work.droppable) and work.upcoming.pressure is not Pressure.NONE
-    if all(share >= 1 for share in work_shares.values()) and not makes_room:
+    upcoming = work.upcoming
+    drops_anyway = upcoming.pressure is not Pressure.NONE or bool(upcoming.reading_seconds)
+    if all(share >= 1 for share in work_shares.values()) and not (work.droppable and drops_anyway):
         return kept_whole(work)
     if work.droppable:
         return _beside_windows(work, policy, budget_seconds)
@@ -116,7 +117,7 @@ def _is_idle(node: int, work: ComingWork, windows: DropPlan) -> bool:
 def _beside_windows(work: ComingWork, policy: RatePolicy, budget_seconds: float) -> QueryRates:
     """Drop windows, and fill what that leaves with samples."""
     tolerant = work.tolerant
-    windows = drop_plan(tolerant, budget_seconds, policy, work.upcoming)
+    windows = work.windows or drop_plan(tolerant, budget_seconds, policy, work.upcoming)
     codes = [WHOLE] * len(work.demands)
     done = windows.needed.copy()
     if tolerant.sampled:

@@ -65,6 +65,24 @@ def test_of_tumbling_windows_the_share_is_kept_that_there_is_time_for(budget_sec
     assert plan.needed.tolist() == pytest.approx([1 - len(dropped) / 100] * 2, abs=0.02)
 
 
+@pytest.mark.parametrize("queries", [1, 2])
+def test_reading_for_kept_windows_takes_its_part_of_the_time(queries: int) -> None:
+    """2 s of work and 3 s of reading fit into 1 s for a fifth of the windows, and into what that leaves no more does.
+
+    Of two queries that ask the same, the same.
+    """
+    names = ["windows", "same"][:queries]
+    nodes = [replace(ALONE.nodes[1], query=number, seconds=1.0 / queries) for number in range(queries)]
+    work = TolerantWork(
+        WorkTree((ALONE.nodes[0], *nodes)),
+        [replace(WINDOWS, query=name) for name in names],
+        {name: replace(tolerant()["windows"], query=name) for name in names},
+    )
+    plan = drop_plan(work, 9.0, least_error_rates, upcoming(steady_seconds=1.0, reading_seconds={"rows": 3.0}))
+    assert list(plan.kept_shares.values()) == pytest.approx([0.2] * queries)
+    assert plan.steady_seconds == pytest.approx(0.4)
+
+
 def test_time_goes_where_it_saves_most_error() -> None:
     light = drop_plan(BOTH, 2.0, least_error_rates, upcoming())
     heavy_windows = replace(WINDOWS, weight=3.0)

@@ -39,7 +39,7 @@ class Definitions:
             for first, alike in members.items()
         ]
         queries = {one.query: self.whole.queries[one.query] for one in together if one.query in self.whole.queries}
-        return TolerantWork(self._tree, together, queries)
+        return TolerantWork(self._tree, together, queries, self.whole.reading_seconds)
 
     def of_queries(self, values: Vector) -> Vector:
         """Return for all queries what is true of the first of their definition."""

@@ -125,9 +125,8 @@ def _still_shut(work: TolerantWork, upcoming: UpcomingWindows) -> tuple[set[str]
         upcoming: What is known; the work may take its `steady_seconds`, as much as it asks for where there are none.
     """
     steady_seconds = upcoming.steady_seconds
-    drops = replace(upcoming.drops, behind_seconds=0.0 if upcoming.given_up else upcoming.behind_seconds)
-    given_up = {one.query for one in work.queries.values() if one.stream in upcoming.given_up}
-    shut = given_up | {one.query for one in work.queries.values() if drops.are_shut_down(one.parts.keys())}
+    drops = upcoming.drops
+    shut = {one.query for one in work.queries.values() if drops.are_shut_down(one.parts.keys())}
     nothing_left = replace(drops, eased=0, eased_seconds=0.0)
     if not shut or drops.pressure is not Pressure.NONE:
         return shut, nothing_left
@@ -186,6 +185,7 @@ def drop_plan(work: TolerantWork, budget_seconds: float, rates_of: RatesOf, upco
         rates_of: The policy for samples.
         upcoming: What is known.
     """
+    work = replace(work, reading_seconds=upcoming.reading_seconds)
     definitions = Definitions(work)
     kept_shares, needed, drops = _planned(definitions.work, budget_seconds, rates_of, upcoming)
     return _decided(
@@ -247,7 +247,7 @@ def _split(
     if not least.fits(budget_seconds):
         return least.kept_shares, least.needed
     short_seconds = max(0.0, least.seconds - least.modelled_seconds)
-    seconds, roughly = work.tree.node_seconds, _ROUGHLY * budget_seconds
+    roughly = _ROUGHLY * budget_seconds
     for _ in range(_CORRECTIONS):
         short_before = short_seconds
         planned_seconds = max(least.modelled_seconds, budget_seconds - short_before)
@@ -255,8 +255,8 @@ def _split(
         if work.is_modelled(kept_shares):
             return kept_shares, None
         needed = rehearsed_needs(work, kept_shares)
-        taken_seconds = float(seconds @ needed)
-        short_seconds = taken_seconds - float(seconds @ work.expected_needs(kept_shares))
+        taken_seconds = work.seconds_needed(needed)
+        short_seconds = taken_seconds - work.seconds_needed(work.expected_needs(kept_shares))
         fits = taken_seconds <= budget_seconds + roughly
         if fits and abs(short_seconds - short_before) <= roughly:
             break
@@ -272,7 +272,7 @@ def _too_much(
     lie within windows that others keep in any case, shutting it down saves nothing, and it runs. Where those that the
     model lets run take more than it says, queries are taken in one by one, by priority and weight, as long as they fit.
     """
-    kept_shares = window_shares(work.tree, rare(work, window_demands), least.modelled(lasting_seconds))
+    kept_shares = window_shares(work.tree_of_windows, rare(work, window_demands), least.modelled(lasting_seconds))
     runs = running(work, window_demands) & (kept_shares > 0)
     shut = {demand.query for demand, is_running in zip(window_demands, runs.tolist(), strict=True) if not is_running}
     least_so_far = least_kept(work, _window_demands(work, frozenset(shut)))
@@ -346,12 +346,12 @@ def _decided(
         if demand.query in work.queries
     }
     drops = advanced_drops(work.queries, shares, upcoming)
+    lasting = work.expected_needs(kept_shares) if needed_in_the_long_run is None else needed_in_the_long_run
+    steady_seconds = upcoming.steady_seconds
     return DropPlan(
         drops=drops,
         kept_shares=shares,
         needed=work.needs(drops, upcoming.event_times),
-        needed_in_the_long_run=work.expected_needs(kept_shares)
-        if needed_in_the_long_run is None
-        else needed_in_the_long_run,
-        steady_seconds=upcoming.steady_seconds,
+        needed_in_the_long_run=lasting,
+        steady_seconds=None if steady_seconds is None else steady_seconds - work.reading_needed(lasting),
     )

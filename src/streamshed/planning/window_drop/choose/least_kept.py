@@ -56,7 +56,7 @@ def least_kept(work: TolerantWork, window_demands: Sequence[WindowDemand]) -> Le
         work: The work.
         window_demands: What each query asks; one whose windows may be dropped asks for no rows where it is shut down.
     """
-    modelled = min(least_seconds(work.tree, one) for one in (window_demands, rare(work, window_demands)))
+    modelled = min(least_seconds(work.tree_of_windows, one) for one in (window_demands, rare(work, window_demands)))
     is_shut = np.array([one.query in work.queries and one.sampling_rate is not None for one in window_demands])
     kept_shares = np.where(is_shut, 0.0, least_shares_kept(window_demands))
     if work.is_modelled(kept_shares):
@@ -69,9 +69,9 @@ def least_kept(work: TolerantWork, window_demands: Sequence[WindowDemand]) -> Le
         together = kept_shares.copy()
         together[queries] = kept_shares[queries].min()
         needed_together = rehearsed_needs(work, together)
-        if work.tree.node_seconds @ needed_together <= work.tree.node_seconds @ needed:
+        if work.seconds_needed(needed_together) <= work.seconds_needed(needed):
             kept_shares, needed = together, needed_together
-    seconds = float(work.tree.node_seconds @ needed)
+    seconds = work.seconds_needed(needed)
     if not runs and abs(seconds - modelled) <= _ALIKE * modelled:
         return LeastKept(kept_shares, None, modelled, modelled)
     return LeastKept(kept_shares, needed, seconds, modelled)

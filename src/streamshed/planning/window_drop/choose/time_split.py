@@ -79,7 +79,7 @@ def _best_split(
     rates_of: RatesOf,
 ) -> Vector:
     """The shares of windows at the best of some divisions of the time between windows and samples of one priority."""
-    least = min(least_seconds(work.tree, one) for one in _often_or_rare(work, window_demands))
+    least = min(least_seconds(work.tree_of_windows, one) for one in _often_or_rare(work, window_demands))
     are_sampled = [query for query in members if window_demands[query].sampling_rate is not None]
     best, loss = least_shares_kept(window_demands) * running(work, window_demands), np.inf
     if len(are_sampled) == len(members):
@@ -115,7 +115,7 @@ def _rates_beside(
 ) -> dict[int, float]:
     """The rates of queries that are answered from samples, in what shares of windows leave of the time."""
     needed = work.expected_needs(kept_shares)
-    left = max(0.0, budget_seconds - float(work.tree.node_seconds @ needed))
+    left = max(0.0, budget_seconds - work.seconds_needed(needed))
     rest, _ = work.without(needed)
     rates = np.maximum(rates_of(rest, work.sampled_demands, left), _LEAST_RATE) if work.sampled else np.ones(0)
     return dict(zip(work.sampled, rates.tolist(), strict=True))
@@ -127,8 +127,12 @@ def _window_shares(work: TolerantWork, window_demands: Sequence[WindowDemand], b
     What is needed grows with a share more steeply below a half than above: both are linear, together they are not.
     """
     runs = running(work, window_demands)
-    choices = [one for one in _often_or_rare(work, window_demands) if least_seconds(work.tree, one) <= budget_seconds]
-    candidates = [window_shares(work.tree, one, budget_seconds) * runs for one in choices]
+    choices = [
+        demanded
+        for demanded in _often_or_rare(work, window_demands)
+        if least_seconds(work.tree_of_windows, demanded) <= budget_seconds
+    ]
+    candidates = [window_shares(work.tree_of_windows, one, budget_seconds) * runs for one in choices]
     stratified = list(strata({n: one.priority for n, one in enumerate(window_demands) if one.sampling_rate is None}))
     weights = np.array([one.weight for one in window_demands])
 
@@ -164,7 +168,7 @@ def _filled_by_runs(
         share = float(kept_shares[members[0]])
         whole = kept_shares.copy()
         whole[members] = 1.0
-        taken, everything = (float(work.tree.node_seconds @ work.expected_needs(one)) for one in (kept_shares, whole))
+        taken, everything = (work.seconds_needed(work.expected_needs(one)) for one in (kept_shares, whole))
         spared = 1 - runs.needed(share)
         if spared > 0 and everything > taken:
             needed = 1 - (everything - budget_seconds) / (everything - taken) * spared

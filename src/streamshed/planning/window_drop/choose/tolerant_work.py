@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,11 +27,38 @@ class TolerantWork:
         tree: The work.
         demands: The queries, in the tree's order.
         queries: Those whose windows may be dropped, by name.
+        reading_seconds: See `UpcomingWindows.reading_seconds`.
     """
 
     tree: WorkTree
     demands: Sequence[Demand]
     queries: Mapping[str, DroppableQuery]
+    reading_seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @cached_property
+    def tree_of_windows(self) -> WorkTree:
+        """The work, and reading at its root: what rows cost that windows need."""
+        if not self.reading_seconds:
+            return self.tree
+        nodes = list(self.tree.nodes)
+        for root, (node, below) in enumerate(zip(self.tree.nodes, self.tree.queries_below, strict=True)):
+            streams = {self._droppable(query).stream for query in below if self.demands[query].query in self.queries}
+            if node.parent is None and streams:
+                seconds = node.seconds + sum(self.reading_seconds.get(stream, 0.0) for stream in streams)
+                nodes[root] = replace(node, seconds=seconds)
+        return WorkTree(tuple(nodes))
+
+    def seconds_needed(self, needed: Vector) -> float:
+        """Return what the work takes, and reading, on shares of the rows that windows need.
+
+        Args:
+            needed: Per node, the share of the rows that reach it.
+        """
+        return float(self.tree_of_windows.node_seconds @ needed)
+
+    def reading_needed(self, needed: Vector) -> float:
+        """Return what of that is reading."""
+        return self.seconds_needed(needed) - float(self.tree.node_seconds @ needed)
 
     @cached_property
     def sampled(self) -> tuple[int, ...]:

@@ -29,9 +29,8 @@ class UpcomingWindows:
             is planned may take; None: nothing is known of that.
         utmost_seconds: The same where no headroom is left: who cannot last within it is shut down. None: as
             `steady_seconds`.
-        behind_seconds: By how much the run has fallen behind, this micro-batch included, as all rows are read for
-            windows: what reading took longer than rows took to come.
-        given_up: The streams whose windows are given up for that, so that blocks are left unread.
+        reading_seconds: By stream of which blocks are left unread where no windows are kept, what reading them takes
+            per share of the rows that windows need; see `reading_for_windows`.
         state: How much memory state takes, and may take.
         unneeded: By `DroppableQuery.definition_id`, when windows start of which nobody needs the answer who is fed.
         state_entries: By query, about how many groups it holds in state; see `state_entries`.
@@ -41,8 +40,7 @@ class UpcomingWindows:
     drops: WindowDrops = NOTHING_DROPPED
     steady_seconds: float | None = None
     utmost_seconds: float | None = None
-    behind_seconds: float = 0.0
-    given_up: frozenset[str] = frozenset()
+    reading_seconds: Mapping[str, float] = field(default_factory=dict)
     state: StateUse = NOTHING_HELD
     state_entries: Mapping[str, float] = field(default_factory=dict)
     unneeded: Mapping[int, Times] = field(default_factory=dict)
@@ -56,11 +54,13 @@ class UpcomingWindows:
         """Return what may be filled with work while windows are chosen.
 
         Where epochs are longer than micro-batches, an epoch that is kept makes these late, and a dropped one lets them
-        catch up: then the time in the long run counts. Otherwise the time of the micro-batch counts; so it does where
-        gaps are by group, as every epoch drops equally many cohorts.
+        catch up: then the time in the long run counts. So it does alone where windows cost reading, too. Otherwise the
+        time of the micro-batch counts; so it does where gaps are by group, as every epoch drops equally many cohorts.
         """
         if self.steady_seconds is None:
             return budget_seconds
+        if self.reading_seconds:
+            return self.steady_seconds
         spans = [
             (query.epoch, times.last + 1 - times.first)
             for query in queries

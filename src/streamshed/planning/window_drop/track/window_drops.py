@@ -27,7 +27,6 @@ class WindowDrops:
         pressed_utmost_seconds: What there was time for.
         eased: How many in a row had room for all queries that are shut down.
         eased_seconds: How much of that room these would have left, all together.
-        behind_seconds: See `UpcomingWindows.behind_seconds`.
         pressure: What state asked of queries that tolerate gaps.
         elsewhere: By `Query.definition_id` of queries for rows, event times of which nobody needs any who is fed.
         stale: By `Query.asked_definition_id`, event times whose rows were skipped as too old; see `stale_times`.
@@ -40,7 +39,6 @@ class WindowDrops:
     pressed_utmost_seconds: float = 0.0
     eased: int = 0
     eased_seconds: float = 0.0
-    behind_seconds: float = 0.0
     pressure: Pressure = Pressure.NONE
     elsewhere: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     stale: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
@@ -103,7 +101,6 @@ class WindowDrops:
             pressed_utmost_seconds=document.get("pressed_utmost_seconds", 0.0),
             eased=document["eased"],
             eased_seconds=document.get("eased_seconds", 0.0),
-            behind_seconds=document.get("behind_seconds", 0.0),
             pressure=pressure,
             elsewhere=elsewhere,
             stale=stale,

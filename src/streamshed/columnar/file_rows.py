@@ -266,16 +266,16 @@ class ScatteredRows:
         self._places = {block.start: place for block, place in zip(blocks, places, strict=False)}
 
     def runs(self, start: int, stop: int) -> Iterator[RowRun]:
-        """Yield the rows of one of the blocks.
+        """Yield the rows of one of the blocks, or of several that are neighbors.
 
         Args:
-            start: The number of its first row.
-            stop: The number behind its last row.
+            start: The number of the first row of the first.
+            stop: The number behind the last row of the last.
         """
         yield RowRun(range(0), start, start, stop)
 
     def parts(self, run: RowRun, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
-        """Yield the rows of a block, in one part; see `FileRows.parts`."""
+        """Yield the rows of a run, in one part; see `FileRows.parts`."""
         count = run.stop - run.start
         of_run = self._rows.slice(self._places[run.start], count)
         yield part_of_rows(RowPart(0, count, {name: self._file.column(name, of_run) for name in names}), rows)

@@ -81,6 +81,27 @@ class RowFile(RowReader[AnySpan], Protocol[AnySpan]):
         """Return what reads rows of these blocks alone, with as little of the others as it can."""
 
 
+def neighbors(blocks: Sequence[tuple[FileBlock, int]]) -> Iterator[tuple[int, int, int]]:
+    """Yield where neighboring blocks of one cohort begin and end, and the cohort: they are worked on together.
+
+    Args:
+        blocks: At least one, in order, each with its cohort.
+
+    >>> starts, cohorts = (0, 10, 20, 40, 50), (3, 3, 7, 7, 7)
+    >>> blocks = [FileBlock(start // 10, start, start + 10) for start in starts]
+    >>> list(neighbors(list(zip(blocks, cohorts, strict=True))))
+    [(0, 20, 3), (20, 30, 7), (40, 60, 7)]
+    """
+    start = stop = blocks[0][0].start
+    cohort = blocks[0][1]
+    for block, of_block in blocks:
+        if (block.start, of_block) != (stop, cohort):
+            yield start, stop, cohort
+            start, cohort = block.start, of_block
+        stop = block.stop
+    yield start, stop, cohort
+
+
 def rows_within(rows: Ints, start: int, stop: int) -> Ints:
     """Return those of some rows that are between two places, counted from the first place.
 

@@ -16,7 +16,7 @@ from pyspark.accumulators import Accumulator
 
 from streamshed.columnar.csv_rows import CsvFiles, CsvRows
 from streamshed.columnar.file_rows import FileRows
-from streamshed.columnar.row_file import AnySpan, RowFile, RowPart, RowReader, part_of_rows
+from streamshed.columnar.row_file import AnySpan, RowFile, RowPart, RowReader, neighbors, part_of_rows
 from streamshed.columnar.spark_hash import block_draws, hash_of_row
 from streamshed.columnar.text_rows import TextRows
 from streamshed.columnar.texts.dictionaries import plain
@@ -185,7 +185,7 @@ class SpanRows:
         for first in range(0, len(read), MOST_BLOCKS):
             at_once = read[first : first + MOST_BLOCKS]
             rows = file.only([block for block, _ in at_once])
-            yield from ((block.start, block.stop, cohort, rows) for block, cohort in at_once)
+            yield from ((start, stop, cohort, rows) for start, stop, cohort in neighbors(at_once))
 
     def _of_run(
         self,

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from streamshed.columnar.file_rows import MOST_ROWS
+from streamshed.columnar.file_rows import BLOCK_ROWS, MOST_ROWS
 from streamshed.columnar.spark_hash import block_draws, hash_of_row
 from streamshed.columnar.text_rows import BLOCK_BYTES, TextRows, block_sizes
 from streamshed.errors import SourceMismatchError
@@ -149,12 +149,14 @@ def test_a_block_that_is_read_in_parts_is_sampled_as_a_whole(tmp_path: Path) -> 
     assert {*expected // MOST_ROWS} == {0, 1, 2}
 
 
-@pytest.mark.parametrize("width", [1, 4])
-def test_of_blocks_that_are_read_so_many_more_rows_are_kept(tmp_path: Path, width: int) -> None:
+@pytest.mark.parametrize(("width", "groups", "share"), [(1, 64, 0.3), (4, 64, 0.3), (4, 1, 0.8), (4, 1, 0.1)])
+def test_of_blocks_that_are_read_so_many_more_rows_are_kept(
+    tmp_path: Path, width: int, groups: int, share: float
+) -> None:
     """Whatever stretches tasks are told of, a bundle is in one cohort; and at a rate, as many rows are kept."""
-    size, count, share, rate = 5000, 100, 0.3, 0.2
+    size, count, rate = BLOCK_ROWS, 64, share / 1.5
     ids, path = np.arange(size * count), tmp_path / "0.parquet"
-    pq.write_table(pa.table({"id": ids}), path, row_group_size=size)
+    pq.write_table(pa.table({"id": ids}), path, row_group_size=len(ids) // groups)
     drawn = block_draws("rows", str(path), range(count // width))
     cut = BlockCut.of(drawn, np.full(count // width, width * size), share, 3, width)
     assert cut is not None

@@ -30,7 +30,7 @@ class UpcomingWindows:
         utmost_seconds: The same where no headroom is left: who cannot last within it is shut down. None: as
             `steady_seconds`.
         reading_seconds: By stream of which blocks are left unread where no windows are kept, what reading them takes
-            per share of the rows that windows need; see `reading_for_windows`.
+            per share of the rows that windows need; see `reading_factors_of_windows`.
         state: How much memory state takes, and may take.
         unneeded: By `DroppableQuery.definition_id`, when windows start of which nobody needs the answer who is fed.
         state_entries: By query, about how many groups it holds in state; see `state_entries`.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.speedup import costed, reading_cost
+from streamshed.statistics.speedup import SCATTERED_COST, costed, reading_cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,8 @@ class Statistics:
             the work on these; of a stream left out, none is skipped.
         read_shares: By stream, the share of its rows that is read: no larger share of its work is done. Of a stream
             left out, all are read.
+        scattered_costs: By stream, what a row costs that is read while others are not, see `reading_cost`; of a stream
+            left out, what is believed.
 
     Example:
         >>> from streamshed.network.run.load_prior import LoadPrior
@@ -45,10 +47,10 @@ class Statistics:
         >>> round(replace(statistics, fresh_shares={"packets": 0.25}).seconds({"packets": 0.5}), 3)
         1.6
 
-        Rows that are not read cost next to nothing:
+        Rows that are not read cost next to nothing, those that are read beside them twice as much:
 
         >>> round(replace(statistics, read_shares={"packets": 0.2}).seconds({"packets": 0.1}), 3)
-        1.25
+        1.33
     """
 
     offered_rows: Mapping[str, int]
@@ -59,6 +61,7 @@ class Statistics:
     work_per_row: Mapping[str, float] = field(default_factory=dict)
     fresh_shares: Mapping[str, float] = field(default_factory=dict)
     read_shares: Mapping[str, float] = field(default_factory=dict)
+    scattered_costs: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def costed_rows(self) -> Mapping[str, float]:
@@ -68,12 +71,19 @@ class Statistics:
     def seconds(self, work_shares: Mapping[str, float]) -> float:
         """Predict how long the micro-batch takes at some shares of its work; that on a stream left out is all done."""
         seconds = self.correction * self.load_model.seconds(self.costed_rows, self.of_all_rows(work_shares))
-        unread = ((1.0 - reading_cost(share)) * self.read_seconds(name) for name, share in self.read_shares.items())
-        return seconds - sum(unread)
+        return seconds - sum(self.unread_seconds(name, share) for name, share in self.read_shares.items())
 
     def read_seconds(self, stream: str) -> float:
         """Predict what it takes to read all rows of `stream`."""
         return self.correction * self.costed_rows.get(stream, 0) * self.load_model.read_seconds_per_row(stream)
+
+    def scattered_cost(self, stream: str) -> float:
+        """Return what a row of `stream` costs that is read while others are not, see `reading_cost`."""
+        return self.scattered_costs.get(stream, SCATTERED_COST)
+
+    def unread_seconds(self, stream: str, read_share: float) -> float:
+        """Predict how much less it takes to read a share of the rows of `stream` than to read them all."""
+        return (1.0 - reading_cost(read_share, self.scattered_cost(stream))) * self.read_seconds(stream)
 
     def work_seconds(self, stream: str) -> float:
         """Predict how much of that goes when every row of `stream` is dropped once it was read."""

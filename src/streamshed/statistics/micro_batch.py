@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streamshed.statistics.speedup import check_speedup, costed, reading_cost
+from streamshed.statistics.speedup import SCATTERED_COST, check_speedup, costed, reading_cost
 
 _NEARLY_ALL = 1 - 1e-9
 """Of a stream that was not read whole no more was done: of all of its rows it is a small share."""
@@ -30,6 +30,7 @@ class MicroBatchOutcome:
         speedup: How many times faster rows were worked off than on the workers that costs are known for.
         work_per_row: By joined stream, how many units of work a row was; a row of others is one.
         read_shares: The share of its rows that was read, by stream; a stream left out was read whole.
+        scattered_costs: Of the former, what a row cost that was read, see `reading_cost`.
         is_cold: Whether it was one of the first of a run, which spend most of their time on compiling what the others
             use.
 
@@ -61,6 +62,7 @@ class MicroBatchOutcome:
     speedup: float = 1.0
     work_per_row: Mapping[str, float] = field(default_factory=dict)
     read_shares: Mapping[str, float] = field(default_factory=dict)
+    scattered_costs: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("processing_seconds", "trigger_interval_seconds"):
@@ -80,19 +82,32 @@ class MicroBatchOutcome:
     @property
     def costed_rows(self) -> Mapping[str, float]:
         """As many rows, of one unit of work, as the workers that costs are known for would have read meanwhile."""
-        rows = costed(self.offered_rows, self.speedup, self.work_per_row)
-        return {**rows, **{name: reading_cost(share) * rows[name] for name, share in self._partly_read.items()}}
+        rows = self.costed_offered_rows
+        return {**rows, **{name: cost * rows[name] for name, cost in self._reading_costs.items()}}
+
+    @property
+    def costed_offered_rows(self) -> Mapping[str, float]:
+        """As many rows, of one unit of work, as the workers that costs are known for would have dealt with meanwhile.
+
+        Those that were not read are among them.
+        """
+        return costed(self.offered_rows, self.speedup, self.work_per_row)
 
     @property
     def costed_shares(self) -> dict[str, float]:
         """The share of the work on `costed_rows` that was done, by stream."""
         done = self.shares_done
-        shares = {name: done.get(name, 1.0) / reading_cost(share) for name, share in self._partly_read.items()}
+        shares = {name: done.get(name, 1.0) / cost for name, cost in self._reading_costs.items()}
         return {**done, **{name: min(share, _NEARLY_ALL) for name, share in shares.items()}}
 
     @property
-    def _partly_read(self) -> dict[str, float]:
-        return {name: share for name, share in self.read_shares.items() if share < 1 and name in self.offered_rows}
+    def _reading_costs(self) -> dict[str, float]:
+        """By stream that was read in part, what reading cost of all that it takes to read every row."""
+        return {
+            name: reading_cost(share, self.scattered_costs.get(name, SCATTERED_COST))
+            for name, share in self.read_shares.items()
+            if share < 1 and name in self.offered_rows
+        }
 
     @property
     def utilization(self) -> float:

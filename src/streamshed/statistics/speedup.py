@@ -6,6 +6,10 @@ from types import MappingProxyType
 UNREAD_COST = 0.03
 """What a row costs that is not read, of what it takes to read it: files are opened, and blocks passed over."""
 
+SCATTERED_COST = 2.0
+"""What a row of a scattered block is believed to cost, of what it takes where all blocks are read: a library that reads
+pages one by one takes longer for each than one that reads them all."""
+
 
 def costed(
     rows: Mapping[str, int], speedup: float, work_per_row: Mapping[str, float] = MappingProxyType({})
@@ -37,13 +41,20 @@ def costed(
     }
 
 
-def reading_cost(read_share: float) -> float:
+def reading_cost(read_share: float, scattered_cost: float = SCATTERED_COST) -> float:
     """Return what reading takes, of all that it takes to read every row, where a share of the rows is read.
 
-    >>> reading_cost(1.0), reading_cost(0.5)
-    (1.0, 0.515)
+    No more than to read them all: that is what is done where so many blocks are scattered that it is faster.
+
+    Args:
+        read_share: In (0, 1].
+        scattered_cost: What a row costs that is read, of what it takes where all are, at least 1.
+
+    Example:
+        >>> reading_cost(0.1), reading_cost(0.8), reading_cost(0.5, scattered_cost=1.0)
+        (0.227, 1.0, 0.515)
     """
-    return read_share + (1.0 - read_share) * UNREAD_COST
+    return min(1.0, scattered_cost * read_share + (1.0 - read_share) * UNREAD_COST)
 
 
 def check_speedup(speedup: float, where: str) -> None:

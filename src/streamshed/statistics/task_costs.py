@@ -8,10 +8,14 @@ from typing import NamedTuple
 
 from streamshed.statistics.fading import faded
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from streamshed.statistics.speedup import UNREAD_COST, reading_cost
 from streamshed.statistics.task_report import TaskReport
 
 _LEFT = 0.8
 """What is left of a measurement's weight one micro-batch later: five micro-batches count."""
+
+DEAREST_SCATTERED = 8.0
+"""A row that is read while others are not is taken to cost at most so many times what it costs where all are read."""
 
 MOST_LEFT = 0.05
 """Where tasks leave a larger share of the rows to Spark, they do not tell what rows cost."""
@@ -50,24 +54,37 @@ def with_task_seconds(
     What Spark does with rows that are left to it no task knows: of streams with many of these nothing is told.
 
     Args:
-        earlier: By stream, read_seconds, read_rows, work_seconds and work_rows: as `LoadModel` counts rows.
+        earlier: By stream, as `LoadModel` counts rows: work_seconds and work_rows; read_seconds and read_rows of
+            micro-batches that read all rows; scattered_seconds, scattered_rows and unread_rows of those that left some
+            unread.
         reports: What the tasks of the micro-batch told.
         outcome: What came of it.
         parallel_tasks: How many of them ran at a time.
     """
     newest = {
         name: {
-            "read_seconds": report.read_seconds / parallel_tasks,
-            "read_rows": outcome.costed_rows[name],
+            **_of_reading(outcome, name, report.read_seconds / parallel_tasks),
             "work_seconds": report.work_seconds / parallel_tasks,
-            "work_rows": outcome.costed_rows[name] * outcome.costed_shares.get(name, 1.0),
+            "work_rows": outcome.costed_offered_rows[name] * outcome.share_done(name),
         }
         for name, report in reports.items()
-        if report.read_seconds > 0 and outcome.costed_rows.get(name, 0) > 0
+        if report.read_seconds > 0 and outcome.costed_offered_rows.get(name, 0) > 0
     }
     unclear = {name for name in newest if reports[name].left_rows > MOST_LEFT * outcome.admitted_rows.get(name, 0)}
-    after = {**earlier, **{name: faded(earlier.get(name, {}), added, _LEFT) for name, added in newest.items()}}
+    after = {**earlier, **{name: _after(earlier.get(name, {}), added) for name, added in newest.items()}}
     return {name: sums for name, sums in after.items() if name not in unclear}
+
+
+def _of_reading(outcome: MicroBatchOutcome, stream: str, seconds: float) -> _Sums:
+    rows, share = outcome.costed_offered_rows[stream], outcome.read_shares.get(stream, 1.0)
+    if share < 1:
+        return {"scattered_seconds": seconds, "scattered_rows": share * rows, "unread_rows": (1.0 - share) * rows}
+    return {"read_seconds": seconds, "read_rows": rows}
+
+
+def _after(earlier: _Sums, newest: _Sums) -> _Sums:
+    """Only what is measured again fades: in a long burst nothing is told of micro-batches that read all rows."""
+    return {**earlier, **faded({name: earlier.get(name, 0.0) for name in newest}, newest, _LEFT)}
 
 
 def at_factor(sums: Mapping[str, _Sums], factor: float) -> Mapping[str, _Sums]:
@@ -101,7 +118,40 @@ def task_costs(sums: Mapping[str, _Sums]) -> TaskCosts:
         TaskCost(read_seconds_per_row=3e-07, work_seconds_per_row=1e-06)
     """
     return {
-        name: TaskCost(parts["read_seconds"] / parts["read_rows"], parts["work_seconds"] / parts["work_rows"])
+        name: TaskCost(_read_seconds_per_row(parts), parts["work_seconds"] / parts["work_rows"])
         for name, parts in sums.items()
         if min(parts.values()) > 0
     }
+
+
+def scattered_costs(sums: Mapping[str, _Sums]) -> dict[str, float]:
+    """Return, by stream, what a row costs that is read while others are not, of what it costs where all are.
+
+    Args:
+        sums: What tasks have told, see `with_task_seconds`.
+
+    Example:
+        A million rows were read in 0.5 s; of as many, of which a tenth was read, in 0.1275 s.
+
+        >>> told = {"read_seconds": 0.5, "read_rows": 1e6,
+        ...         "scattered_seconds": 0.1275, "scattered_rows": 1e5, "unread_rows": 9e5}
+        >>> {name: round(cost, 6) for name, cost in scattered_costs({"packets": told}).items()}
+        {'packets': 2.28}
+    """
+    of_both = {name: parts for name, parts in sums.items() if {"read_rows", "scattered_rows"} <= parts.keys()}
+    return {name: _scattered_cost(parts) for name, parts in of_both.items()}
+
+
+def _scattered_cost(parts: _Sums) -> float:
+    """As far as it is told apart from what passing over blocks takes."""
+    rows_of_seconds = parts["scattered_seconds"] / _read_seconds_per_row(parts)
+    cost = (rows_of_seconds - UNREAD_COST * parts["unread_rows"]) / parts["scattered_rows"]
+    return min(max(cost, 1.0), DEAREST_SCATTERED)
+
+
+def _read_seconds_per_row(parts: _Sums) -> float:
+    """Where no micro-batch has read all of its rows, scattered rows are believed to cost `SCATTERED_COST`."""
+    if "read_rows" in parts:
+        return parts["read_seconds"] / parts["read_rows"]
+    rows = parts["scattered_rows"] + parts["unread_rows"]
+    return parts["scattered_seconds"] / (reading_cost(parts["scattered_rows"] / rows) * rows)

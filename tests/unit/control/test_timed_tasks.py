@@ -15,6 +15,8 @@ from streamshed.control.settings import ControlSettings
 from streamshed.network.model.network import network
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
+from streamshed.statistics.speedup import SCATTERED_COST, reading_cost
+from streamshed.statistics.task_costs import DEAREST_SCATTERED, scattered_costs
 from streamshed.statistics.task_report import TaskReport
 from tests.unit.control.examples import outcome, upcoming
 from tests.unit.planning.networks import rows_of
@@ -127,23 +129,67 @@ def test_it_holds_for_workers_that_are_not_as_fast_as_was_thought() -> None:
     assert again["read_rows"] == before["read_rows"]
 
 
-def test_rows_of_blocks_that_are_not_read_cost_next_to_nothing() -> None:
-    """A tenth of the rows is read: reading a row takes as long as if all were."""
-    read = MicroBatchOutcome(
-        micro_batch_id=0,
-        offered_rows={"packets": 1_000_000},
-        admitted_rows={"packets": 100_000.0},
-        sampling_rates={"packets": 0.1},
-        read_shares={"packets": 0.1},
-        processing_seconds=1.5,
-        trigger_interval_seconds=3.0,
-        started_at_seconds=3.0,
+def read_in_part(world: World, scattered_cost: float, *, read_share: float = 0.1) -> MicroBatchOutcome:
+    """Run a micro-batch of a million rows of which a share is read, and return what the loop knows of it."""
+    number, rows = world.micro_batches, 1_000_000
+    reading = world.read * rows * reading_cost(read_share, scattered_cost)
+    work = world.work * rows * read_share
+    world.loop.plan(upcoming(number, {"packets": rows}))
+    clocks = TaskReport(read_seconds=TASKS * reading, work_seconds=TASKS * work)
+    taken = outcome(number, {"packets": rows}, {"packets": read_share}, world.fixed + reading + work)
+    world.loop.record(
+        replace(taken, read_shares={"packets": read_share}),
+        Measured(task_reports={"packets": clocks}, parallel_tasks=TASKS),
     )
-    loop = ControlLoop(ASKED, SETTINGS, time.time)
-    loop.plan(upcoming(0, {"packets": 1_000_000}))
-    clocks = TaskReport(read_seconds=TASKS * 5e-8 * read.costed_rows["packets"], work_seconds=TASKS * 2.5e-7 * 100_000)
-    loop.record(read, Measured(task_reports={"packets": clocks}, parallel_tasks=TASKS))
-    assert loop.state.load_model.tasks["packets"] == pytest.approx((5e-8, 2.5e-7))
+    world.micro_batches += 1
+    last = world.loop.state.last_outcome
+    assert last is not None
+    return last
+
+
+def test_where_blocks_are_left_unread_from_the_start_scattered_rows_are_believed_to_cost_twice_as_much() -> None:
+    world = World(1.0, 5e-8, 2.5e-7, is_timed=True)
+    last = read_in_part(world, SCATTERED_COST)
+    assert last.scattered_costs == {}
+    assert world.loop.state.load_model.tasks["packets"] == pytest.approx((5e-8, 2.5e-7))
+
+
+@given(scattered_cost=st.floats(1.0, 4.0), read_share=st.floats(0.01, 0.24))
+def test_what_scattered_rows_cost_is_learned(scattered_cost: float, read_share: float) -> None:
+    """It is known after one micro-batch; and however many read no other rows, what all rows cost is not forgotten."""
+    world = World(1.0, 5e-8, 2.5e-7, is_timed=True)
+    world.run(1_000_000)
+    for _ in range(3):
+        last = read_in_part(world, scattered_cost, read_share=read_share)
+        assert last.scattered_costs["packets"] == pytest.approx(scattered_cost)
+    assert world.loop.state.load_model.tasks["packets"] == pytest.approx((5e-8, 2.5e-7))
+    expected = world.fixed + 1e6 * (reading_cost(read_share, scattered_cost) * world.read + read_share * world.work)
+    assert last.processing_seconds == pytest.approx(expected)
+    entry = world.loop.state.load_model.seconds(last.costed_rows, last.costed_shares)
+    assert entry == pytest.approx(expected, rel=0.3)
+
+
+def test_scattered_rows_are_never_believed_to_be_cheaper_or_much_dearer_than_others() -> None:
+    told = {"read_seconds": 1.0, "read_rows": 1e6, "scattered_rows": 1e5, "unread_rows": 9e5}
+    for seconds, cost in (
+        (0.05, 1.0),
+        (0.127, 1.0),
+        (0.227, 2.0),
+        (0.827, DEAREST_SCATTERED),
+        (3.0, DEAREST_SCATTERED),
+    ):
+        assert scattered_costs({"packets": {**told, "scattered_seconds": seconds}})["packets"] == pytest.approx(cost)
+
+
+def test_what_rows_cost_outlasts_the_longest_burst() -> None:
+    world = World(1.0, 5e-8, 2.5e-7, is_timed=True)
+    world.run(1_000_000)
+    before = dict(world.loop.state.learned.task_seconds["packets"])
+    for _ in range(5):
+        read_in_part(world, 3.0)
+    after = world.loop.state.learned.task_seconds["packets"]
+    assert (after["read_seconds"], after["read_rows"]) == (before["read_seconds"], before["read_rows"])
+    assert after["scattered_rows"] == pytest.approx(1e5 * sum(0.8**age for age in range(5)))
 
 
 def test_tasks_that_leave_many_rows_to_spark_do_not_tell_what_rows_cost() -> None:

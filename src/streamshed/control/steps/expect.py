@@ -31,7 +31,6 @@ from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.planning.window_drop.windows.provenance import NeededRows
 from streamshed.statistics.design_effects import design_effects
 from streamshed.statistics.forecast import Statistics
-from streamshed.statistics.speedup import reading_cost
 
 MOST_WRITTEN = 5_000
 """Blocks are left unread while micro-batches write no more groups into state: each has a list for its blocks then."""
@@ -190,7 +189,7 @@ def _in_the_long_run(
         work.droppable.values(), work.upcoming.event_times, lasts=whole_seconds < LASTING_SHARE * came_in
     )
     reading_seconds = {
-        stream: factor * (1.0 - reading_cost(spared[stream])) * statistics.read_seconds(stream)
+        stream: factor * statistics.unread_seconds(stream, spared[stream])
         for stream, factor in reading_factors.items()
         if stream in spared
     }

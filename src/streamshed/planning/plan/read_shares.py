@@ -28,10 +28,11 @@ def read_shares(
     """Return per stream which share of its rows is to be read; of one that is left out, all.
 
     Rows are drawn in two stages: of all blocks the share f, of their rows P. With D the design effect, the variance of
-    totals goes with (1/f − 1)·D + (1/f)·(1/P − 1). With R what reading everything takes, W all the work, and B the time
-    for both, f·(R + P·W) = B. So the variance is least where P is sqrt(R/(W·(D − 1))), at most 1, and 1 where D ≤ 1
-    (W. G. Cochran, Sampling Techniques, 1977, section 10.6). Where rows of a block are alike, many are read, and few of
-    them are worked on; where they are not, only those are read that can be worked on.
+    totals goes with (1/f − 1)·D + (1/f)·(1/P − 1). With R what reading everything takes, s·R what it takes where blocks
+    are scattered, W all the work, and B the time for both, f·(s·R + P·W) = B. So the variance is least where P is
+    sqrt(s·R/(W·(D − 1))), at most 1, and 1 where D ≤ 1 (W. G. Cochran, Sampling Techniques, 1977, section 10.6). Where
+    rows of a block are alike, many are read, and few of them are worked on; where they are not, only those are read
+    that can be worked on. From 1/s of the blocks on, reading takes R: only those that are worked on count then.
 
     Reading takes `MOST_READING` of B at most, and each cohort of blocks has one that is read if that is possible. What
     passing over blocks takes is counted, too. Everything is read where that is hardly worse.
@@ -55,9 +56,9 @@ def read_shares(
         >>> for effect in (1.0, 10.0, 100.0):
         ...     print({name: round(share, 3) for name, share in
         ...            read_shares({"packets": 1000}, (), statistics, budget, {"packets": effect}).items()})
-        {'packets': 0.121}
-        {'packets': 0.459}
-        {'packets': 0.666}
+        {'packets': 0.105}
+        {'packets': 0.261}
+        {'packets': 0.348}
         >>> read_shares({"packets": 1000}, ("packets",), statistics, budget)
         {}
     """
@@ -72,15 +73,21 @@ def read_shares(
         return {}
     effect = _mean({name: design_effects.get(name, BELIEVED) for name in streams}, works)
     passing = UNREAD_COST * reading
-    per_share = reading - passing
+    per_share = sum(statistics.scattered_cost(name) * statistics.read_seconds(name) for name in streams) - passing
+
+    def variance(share: float) -> float:
+        return _variance(share, left - min(reading, passing + share * per_share), work, effect)
+
     sampling_rate = math.sqrt(per_share / (work * (effect - 1))) if effect > 1 and work > 0 else 1.0
     most = (MOST_READING * left - passing) / per_share
     count = sum(blocks[name] for name in streams)
     share = min((left - passing) / (per_share + min(1.0, sampling_rate) * work), most)
+    can_read_all = reading <= MOST_READING * left
+    if can_read_all:
+        share = min(share, (left - reading) / work, key=variance)
     share = max(share, min(most, COHORTS / count), min(1.0, 1 / count))
-    of_all = _variance(1.0, left - reading, work, effect) if most >= 1 else math.inf
-    of_share = _variance(share, left - passing - share * per_share, work, effect)
-    return dict.fromkeys(streams, share) if share < 1 and of_all >= WORTH_LEAVING * of_share else {}
+    of_all = variance(1.0) if can_read_all else math.inf
+    return dict.fromkeys(streams, share) if share < 1 and of_all >= WORTH_LEAVING * variance(share) else {}
 
 
 def _variance(share: float, seconds: float, work: float, effect: float) -> float:

@@ -1,5 +1,6 @@
-"""When shedding begins and ends."""
+"""When shedding begins and ends, and that shares of work do not swing where the load lies between two steps of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from streamshed.planning.plan.budget import Budget
@@ -7,6 +8,9 @@ from streamshed.planning.plan.plan import Remedy, SheddingPlan
 from streamshed.planning.plan.pricing import with_work_codes
 from streamshed.planning.tree.quantization import WHOLE
 from streamshed.statistics.forecast import Statistics
+
+HELD = 1.005
+"""Shares of work stay where they take no more than this of the time: what they take is not known to a step of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +133,25 @@ def entered(plan: SheddingPlan, hysteresis: Hysteresis, *, statistics: Statistic
         reason="entering",
         explanation=f"{plan.explanation}, but it may be noise: once more everything is kept",
     )
+
+
+def held(
+    plan: SheddingPlan, last_work_codes: Mapping[str, int], *, statistics: Statistics, budget: Budget
+) -> SheddingPlan:
+    """Return the plan; or, where shares of the last micro-batch are one step larger and nearly fit, one with these.
+
+    Args:
+        plan: What was planned.
+        last_work_codes: What the last micro-batch was told.
+        statistics: The coming rows and what they cost.
+        budget: The time to fill.
+    """
+    steps = {code - last_work_codes.get(stream, code) for stream, code in plan.work_codes.items()}
+    if not (plan.sheds and steps <= {0, 1}):
+        return plan
+    before = {stream: last_work_codes.get(stream, code) for stream, code in plan.work_codes.items()}
+    again = with_work_codes(plan, before, statistics=statistics, budget=budget)
+    return again if again.sheds and again.expected_seconds <= HELD * plan.allowed_seconds else plan
 
 
 def settled(plan: SheddingPlan, hysteresis: Hysteresis, *, statistics: Statistics, budget: Budget) -> SheddingPlan:

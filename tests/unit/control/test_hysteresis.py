@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from streamshed.control.hysteresis import Hysteresis, HysteresisSettings, entered, settled
+from streamshed.control.hysteresis import HELD, Hysteresis, HysteresisSettings, entered, held, settled
+from streamshed.planning.plan.pricing import with_work_codes
 from streamshed.planning.plan.work_shares import plan_work_shares
 from streamshed.planning.tree.quantization import sampling_rate_of
 from tests.unit.control.examples import BUDGET, statistics
@@ -90,6 +91,48 @@ def test_one_micro_batch_that_just_does_not_fit_is_kept_whole() -> None:
     assert kept.reason == "entering"
     assert kept.expected_seconds == kept.unshed_seconds == plan.unshed_seconds
     assert entered(plan, after(1.16), statistics=known, budget=BUDGET) is plan
+
+
+@pytest.mark.parametrize(
+    ("last_code", "seconds_of_last", "is_held"),
+    [
+        (9, 1.0, True),
+        (9, HELD - 1e-6, True),
+        (9, HELD + 1e-6, False),
+        (8, 1.0, False),
+        (10, 1.0, False),
+        (11, 1.0, False),
+    ],
+)
+def test_a_step_is_held_where_it_nearly_fits(last_code: int, seconds_of_last: float, is_held: bool) -> None:
+    """The plan has step 10; the last micro-batch had another, which takes so many times the time that is allowed."""
+    known = statistics(packets=3_000_000)
+    plan = with_work_codes(
+        plan_work_shares(counting("packets"), known, BUDGET), {"packets": 10}, statistics=known, budget=BUDGET
+    )
+    seconds = known.seconds({"packets": sampling_rate_of(last_code)})
+    plan = replace(plan, allowed_seconds=seconds / seconds_of_last)
+    steady = held(plan, {"packets": last_code}, statistics=known, budget=BUDGET)
+    assert steady.work_codes == {"packets": last_code if is_held else 10}
+    assert steady.expected_seconds == pytest.approx(seconds if is_held else plan.expected_seconds)
+
+
+def test_of_several_streams_no_step_is_held_unless_all_are_near() -> None:
+    known = statistics(packets=3_000_000, alerts=3_000_000)
+    plan = plan_work_shares(counting("packets", "alerts"), known, BUDGET)
+    codes = dict(plan.work_codes)
+    roomy = replace(plan, allowed_seconds=2 * plan.allowed_seconds)
+    for last, steps in (({"packets": -1}, (1, 0)), ({"packets": -1, "alerts": -1}, (1, 1)), ({"alerts": -2}, (0, 0))):
+        before = {stream: codes[stream] + step for stream, step in last.items()}
+        steady = held(roomy, before, statistics=known, budget=BUDGET)
+        assert steady.work_codes == {"packets": codes["packets"] - steps[0], "alerts": codes["alerts"] - steps[1]}
+
+
+def test_where_nothing_was_shed_before_shedding_begins() -> None:
+    known = statistics(packets=1_550_000)
+    plan = plan_work_shares(counting("packets"), known, BUDGET)
+    mild = with_work_codes(plan, {"packets": 1}, statistics=known, budget=BUDGET)
+    assert held(mild, {"packets": 0}, statistics=known, budget=BUDGET) is mild
 
 
 def test_a_plan_that_sheds_is_left_alone_and_so_is_calm() -> None:

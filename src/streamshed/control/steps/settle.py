@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from streamshed.control.hysteresis import Hysteresis, entered, settled
+from streamshed.control.hysteresis import Hysteresis, entered, held, settled
 from streamshed.control.rise import limited
 from streamshed.control.state import ControlState
 from streamshed.control.steps.estimate import Request
@@ -41,6 +41,8 @@ def settled_plan(request: Request, expectation: Expectation, proposed: SheddingP
         statistics=statistics,
         budget=budget,
     )
+    last_work_codes = state.decisions[-1].work_codes if state.decisions else {}
+    steady = held(steady, last_work_codes, statistics=statistics, budget=budget)
     return settled(steady, hysteresis, statistics=statistics, budget=budget), hysteresis
 
 

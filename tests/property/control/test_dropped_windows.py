@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from streamshed.control.loop import ControlLoop
 from streamshed.network.model.network import network
-from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
+from streamshed.planning.window_drop.choose.drop_plan import PATIENCE, PATIENCE_WHEN_CLEAR
 from streamshed.simulator.profiles import LoadCurve, from_rates
 from streamshed.statistics.network_statistics import Moments, NetworkStatistics, QueryStatistics, StreamStatistics
 from tests.property.control import promises
@@ -104,12 +104,15 @@ def test_windows_longer_than_micro_batches_are_dropped_no_more_often_than_the_lo
     assert not run.after[-1].backlog_rows
 
 
-def test_a_query_is_shut_down_where_its_gaps_cannot_be_kept_short_and_comes_back() -> None:
-    case = Tolerant(world=replace(STEADY, overload=4.0), window=50, batch=1)
+@pytest.mark.parametrize(("overload", "patience"), [(2.6, PATIENCE), (4.0, PATIENCE_WHEN_CLEAR)])
+def test_a_query_is_shut_down_where_its_gaps_cannot_be_kept_short_and_comes_back(
+    overload: float, patience: int
+) -> None:
+    case = Tolerant(world=replace(STEADY, overload=overload), window=50, batch=1)
     run = case.run()
     shut = [done.decision.kept_shares["q"] == 0 for done in run.trace]
     first = shut.index(True)
-    assert not any(shut[: run.world.calm_micro_batches + 4])
+    assert not any(shut[: run.world.calm_micro_batches + patience - 1])
     assert "shut down, as gaps of all queries cannot be kept within their max_gap: q" in (
         run.trace[first].decision.explanation
     )

@@ -13,7 +13,7 @@ from streamshed.control.steps.expect import MOST_WRITTEN
 from streamshed.network.model.network import network
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.plan.bundle_width import LEAST_BUNDLES
-from streamshed.planning.window_drop.choose.drop_plan import PATIENCE
+from streamshed.planning.window_drop.choose.drop_plan import PATIENCE, PATIENCE_WHEN_CLEAR
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
@@ -116,7 +116,8 @@ def test_windows_are_given_up_where_reading_for_as_few_as_may_be_lasts_no_time()
     """They come back once there is time for the least in `PATIENCE` micro-batches in a row."""
     for settings in (SETTINGS, READERS):
         read, kept = _course(settings, [ROWS] * 30 + [CALM] * 10)
-        assert kept == [0.2] * (PATIENCE - 1) + [0.0] * 30 + [1.0] * (11 - PATIENCE)
+        shut = 30 + PATIENCE - PATIENCE_WHEN_CLEAR
+        assert kept == [0.2] * (PATIENCE_WHEN_CLEAR - 1) + [0.0] * shut + [1.0] * (11 - PATIENCE)
         assert max(read[:30]) < 0.8
         assert read[30:] == [1.0] * 10
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -224,6 +225,31 @@ def test_those_that_cannot_last_are_shut_down_though_some_micro_batches_have_roo
         seen.append(plan.kept_shares["windows"] > 0)
     assert seen[: PATIENCE - 1] == [True] * (PATIENCE - 1)
     assert all(seen) is not is_shut
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shut_from"),
+    [
+        ((0.09,) * 6, 1),
+        ((0.0,) * 6, 1),
+        ((0.0, 0.5, 0.0, 0.09), 3),
+        ((0.19,) * 6, PATIENCE - 1),
+        ((0.001, 0.19, 0.19, 0.19, 0.19, 0.19), PATIENCE - 1),
+        ((0.0, 0.21, 0.21, 0.21, 0.21, 0.21), math.inf),
+        ((0.09, 0.3) * 5, math.inf),
+    ],
+)
+def test_two_micro_batches_with_less_than_half_of_the_time_shut_a_query_down(
+    seconds: tuple[float, ...], shut_from: float
+) -> None:
+    """A tenth of the windows takes 0.2 s."""
+    windows, shut = upcoming(), []
+    for available in seconds:
+        windows = replace(windows, steady_seconds=available, utmost_seconds=available)
+        plan = drop_plan(TolerantWork(ALONE, [WINDOWS], tolerant()), 0.1, least_error_rates, windows)
+        windows = replace(windows, drops=plan.drops)
+        shut.append(plan.kept_shares["windows"] == 0)
+    assert shut == [number >= shut_from for number in range(len(seconds))]
 
 
 def test_a_single_micro_batch_that_has_no_time_at_all_shuts_nobody_down() -> None:

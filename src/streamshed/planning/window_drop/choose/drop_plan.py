@@ -26,6 +26,9 @@ PATIENCE = 5
 """So many micro-batches in a row, all together, the bounds of gaps must leave too much to do, before a query is shut
 down for it; and so many must have had room for all of them, before those come back."""
 
+PATIENCE_WHEN_CLEAR = 2
+"""So many are enough of which each asks for more than twice its time."""
+
 ROOM = 0.95
 """There is room for queries that are shut down where all fit into this share of the time."""
 
@@ -164,6 +167,12 @@ def _pressed(drops: WindowDrops, least_seconds: float, utmost_seconds: float) ->
     )
 
 
+def _lasts(drops: WindowDrops) -> bool:
+    """Whether there was too much to do for so long that a query is shut down."""
+    is_clear = drops.pressed_seconds >= drops.pressed_utmost_seconds
+    return drops.pressed >= (PATIENCE_WHEN_CLEAR if is_clear else PATIENCE)
+
+
 def _not_pressed(drops: WindowDrops) -> WindowDrops:
     return replace(drops, pressed=0, pressed_seconds=0.0, pressed_least_seconds=0.0, pressed_utmost_seconds=0.0)
 
@@ -213,7 +222,7 @@ def _planned(
     least = least_kept(work, window_demands)
     utmost_seconds = _utmost(upcoming, budget_seconds)
     drops = _pressed(drops, least.seconds, utmost_seconds)
-    if not least.fits(long_run_seconds) and drops.pressed >= PATIENCE and least.seconds > utmost_seconds:
+    if not least.fits(long_run_seconds) and _lasts(drops) and least.seconds > utmost_seconds:
         lasting_share = drops.pressed_utmost_seconds / drops.pressed_least_seconds
         lasting_seconds = max(utmost_seconds, lasting_share * least.seconds)
         shut |= _too_much(work, window_demands, least, lasting_seconds)

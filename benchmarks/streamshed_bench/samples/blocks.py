@@ -18,7 +18,7 @@ from streamshed.planning.plan.budget import Budget
 from streamshed.planning.plan.read_shares import read_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.speedup import reading_cost
+from streamshed.statistics.speedup import SCATTERED_COST, UNREAD_COST, reading_cost
 from streamshed.traces.trace import Trace
 from streamshed_bench.contract import BenchOptions, BenchResult
 from streamshed_bench.inputs.packet_input import packet_trace
@@ -124,7 +124,8 @@ def drawn_at(totals: Doubles, block_rows: int, load: float, effect: float, *, dr
     prior = LoadPrior(fixed_seconds=1.0, seconds_per_row=load / totals.shape[1], read_share=reading / load)
     coming = Statistics(offered_rows={"packets": totals.shape[1]}, load_model=LoadModel.initial(["packets"], prior))
     chosen = read_shares({"packets": blocks}, (), coming, _BUDGET, {"packets": effect}).get("packets", 1.0)
-    shares = {CHOSEN: chosen, ALL: 1.0, WORKED_ON: min(1.0, 1 / load)}
+    worked_on = (1 - UNREAD_COST * reading) / ((SCATTERED_COST - UNREAD_COST) * reading + work)
+    shares = {CHOSEN: chosen, ALL: 1.0, WORKED_ON: min(1.0, worked_on)}
     rates = {way: min(1.0, (1 - reading_cost(share) * reading) / (share * work)) for way, share in shares.items()}
     return Drawn(
         block_rows=block_rows,

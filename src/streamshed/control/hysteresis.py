@@ -147,7 +147,7 @@ def held(
         budget: The time to fill.
     """
     steps = {code - last_work_codes.get(stream, code) for stream, code in plan.work_codes.items()}
-    if not (plan.sheds and steps <= {0, 1}):
+    if not steps <= {0, 1}:
         return plan
     before = {stream: last_work_codes.get(stream, code) for stream, code in plan.work_codes.items()}
     again = with_work_codes(plan, before, statistics=statistics, budget=budget)

@@ -162,11 +162,21 @@ def test_what_scattered_rows_cost_is_learned(scattered_cost: float, read_share: 
     for _ in range(3):
         last = read_in_part(world, scattered_cost, read_share=read_share)
         assert last.scattered_costs["packets"] == pytest.approx(scattered_cost)
+        assert last.costed_rows["packets"] == pytest.approx(1e6 * reading_cost(read_share, scattered_cost))
     assert world.loop.state.load_model.tasks["packets"] == pytest.approx((5e-8, 2.5e-7))
     expected = world.fixed + 1e6 * (reading_cost(read_share, scattered_cost) * world.read + read_share * world.work)
     assert last.processing_seconds == pytest.approx(expected)
-    entry = world.loop.state.load_model.seconds(last.costed_rows, last.costed_shares)
-    assert entry == pytest.approx(expected, rel=0.3)
+
+
+def test_the_dearer_scattered_rows_have_been_the_fewer_are_read() -> None:
+    shares = []
+    for scattered_cost in (1.0, 2.0, 4.0):
+        world = World(1.0, 5e-8, 2.5e-7, is_timed=True)
+        world.run(1_000_000)
+        read_in_part(world, scattered_cost)
+        coming = replace(upcoming(world.micro_batches, {"packets": 100_000_000}), blocks={"packets": 100_000})
+        shares.append(world.loop.plan(coming).read_shares["packets"])
+    assert shares == sorted(set(shares), reverse=True)
 
 
 def test_scattered_rows_are_never_believed_to_be_cheaper_or_much_dearer_than_others() -> None:

@@ -146,10 +146,9 @@ def held(
         statistics: The coming rows and what they cost.
         budget: The time to fill.
     """
-    steps = {code - last_work_codes.get(stream, code) for stream, code in plan.work_codes.items()}
-    if not steps <= {0, 1}:
-        return plan
     before = {stream: last_work_codes.get(stream, code) for stream, code in plan.work_codes.items()}
+    if any(code - before[stream] not in (0, 1) for stream, code in plan.work_codes.items()):
+        return plan
     again = with_work_codes(plan, before, statistics=statistics, budget=budget)
     return again if again.sheds and again.expected_seconds <= HELD * plan.allowed_seconds else plan
 

@@ -90,7 +90,7 @@ def test_everything_is_read_where_less_would_hardly_do_better() -> None:
 def test_the_dearer_scattered_rows_are_the_fewer_are_read() -> None:
     costs = (1.0, 2.0, 4.0, 8.0)
     shares = [share_of(2.0, 20.0, 3.0, scattered_cost=cost) for cost in costs]
-    assert shares == sorted(shares, reverse=True)
+    assert shares == sorted(set(shares), reverse=True)
     assert share_of(0.5, 1.0, 0.0, scattered_cost=1.0) < 1
     assert all(reading_cost(share, cost) * 2.0 <= MOST_READING for share, cost in zip(shares, costs, strict=True))
 

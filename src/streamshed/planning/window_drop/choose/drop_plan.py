@@ -167,8 +167,8 @@ def _pressed(drops: WindowDrops, least_seconds: float, utmost_seconds: float) ->
     )
 
 
-def _lasts(drops: WindowDrops) -> bool:
-    """Whether there was too much to do for so long that a query is shut down."""
+def _are_pressed_for_long(drops: WindowDrops) -> bool:
+    """Whether there has been too much to do for so many micro-batches that a query is shut down."""
     is_clear = drops.pressed_seconds >= drops.pressed_utmost_seconds
     return drops.pressed >= (PATIENCE_WHEN_CLEAR if is_clear else PATIENCE)
 
@@ -222,7 +222,7 @@ def _planned(
     least = least_kept(work, window_demands)
     utmost_seconds = _utmost(upcoming, budget_seconds)
     drops = _pressed(drops, least.seconds, utmost_seconds)
-    if not least.fits(long_run_seconds) and _lasts(drops) and least.seconds > utmost_seconds:
+    if not least.fits(long_run_seconds) and _are_pressed_for_long(drops) and least.seconds > utmost_seconds:
         lasting_share = drops.pressed_utmost_seconds / drops.pressed_least_seconds
         lasting_seconds = max(utmost_seconds, lasting_share * least.seconds)
         shut |= _too_much(work, window_demands, least, lasting_seconds)

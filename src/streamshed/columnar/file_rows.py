@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from streamshed.columnar.row_file import FileBlock, RowPart, part_of_rows, rows_within
+from streamshed.columnar.row_file import FileBlock, FileStretches, RowPart, RowReader, part_of_rows, rows_within
 from streamshed.columnar.scattered_rows import scattered_rows
 from streamshed.errors import SourceMismatchError
 from streamshed.joins.model.arrays import Ints
@@ -140,18 +140,18 @@ class FileRows:
             if max(first, start) < min(behind, stop)
         ]
 
-    def only(self, blocks: Sequence[FileBlock]) -> Self | ScatteredRows:
+    def only(self, blocks: Sequence[FileBlock]) -> RowReader[Any]:
         """Return what reads rows of these blocks alone.
 
         Of row groups that have many others, these are not unpacked, if all types are read alike that way.
         """
         whole = set(itertools.pairwise(self._firsts))
         if not self._columns or all((block.start, block.stop) in whole for block in blocks):
-            return self
+            return FileStretches(self, [block.rows for block in blocks])
         rows, rows_there = None, sum(self._firsts[group + 1] - self._firsts[group] for group in self._groups(blocks))
         if sum(block.stop - block.start for block in blocks) <= MOST_SCATTERED * rows_there:
             kinds = {name: self._file.schema_arrow.field(name).type for name in self._columns.values()}
-            rows = scattered_rows(self._path, kinds, [range(block.start, block.stop) for block in blocks])
+            rows = scattered_rows(self._path, kinds, [block.rows for block in blocks])
         return ScatteredRows(self, self._unpacked(blocks) if rows is None else rows, blocks)
 
     def _groups(self, blocks: Sequence[FileBlock]) -> dict[int, list[FileBlock]]:
@@ -251,6 +251,19 @@ class FileRows:
             raise SourceMismatchError(f'"{self._path}": its column "{name}" cannot be read: {error}') from error
 
 
+@dataclass(frozen=True, eq=False)
+class ScatteredRun:
+    """Rows of blocks that are read together, wherever in the file these are.
+
+    Attributes:
+        numbers: The number of each row, in order.
+        first: The place of the first one among all that are read.
+    """
+
+    numbers: Ints
+    first: int
+
+
 class ScatteredRows:
     """Rows of some blocks of a Parquet file, all read already; made by `FileRows.only`.
 
@@ -262,22 +275,17 @@ class ScatteredRows:
 
     def __init__(self, file: FileRows, rows: pa.RecordBatch, blocks: Sequence[FileBlock]) -> None:
         self._file, self._rows = file, rows
-        places = accumulate((block.stop - block.start for block in blocks), initial=0)
-        self._places = {block.start: place for block, place in zip(blocks, places, strict=False)}
+        self._numbers = np.concatenate([np.arange(block.start, block.stop) for block in blocks])
 
-    def runs(self, start: int, stop: int) -> Iterator[RowRun]:
-        """Yield the rows of one of the blocks, or of several that are neighbors.
+    def runs(self) -> Iterator[ScatteredRun]:
+        """Yield the rows, `MOST_ROWS` at a time."""
+        for first in range(0, len(self._numbers), MOST_ROWS):
+            yield ScatteredRun(self._numbers[first : first + MOST_ROWS], first)
 
-        Args:
-            start: The number of the first row of the first.
-            stop: The number behind the last row of the last.
-        """
-        yield RowRun(range(0), start, start, stop)
-
-    def parts(self, run: RowRun, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
+    def parts(self, run: ScatteredRun, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
         """Yield the rows of a run, in one part; see `FileRows.parts`."""
-        count = run.stop - run.start
-        of_run = self._rows.slice(self._places[run.start], count)
+        count = len(run.numbers)
+        of_run = self._rows.slice(run.first, count)
         yield part_of_rows(RowPart(0, count, {name: self._file.column(name, of_run) for name in names}), rows)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from streamshed.joins.model.arrays import Ints
 
 
 class RowSpan(Protocol):
-    """Neighboring rows of a file."""
+    """Rows of a file that are read together."""
 
     @property
     def numbers(self) -> Ints:
@@ -54,19 +54,30 @@ class FileBlock:
     start: int
     stop: int
 
+    @property
+    def rows(self) -> range:
+        """The numbers of its rows."""
+        return range(self.start, self.stop)
+
 
 class RowReader(Protocol[AnySpan]):
-    """Reads rows of a file."""
+    """Reads some rows of a file."""
 
-    def runs(self, start: int, stop: int) -> Iterator[AnySpan]:
-        """Yield the runs in which the rows lie whose numbers are from `start` on and before `stop`."""
+    def runs(self) -> Iterator[AnySpan]:
+        """Yield the runs in which the rows lie, in order."""
 
     def parts(self, run: AnySpan, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
         """Yield columns of rows of a run, in order, in parts that follow one another; rows None: all."""
 
 
-class RowFile(RowReader[AnySpan], Protocol[AnySpan]):
+class RowFile(Protocol[AnySpan]):
     """Reads any rows of a file, and tells where they are."""
+
+    def runs(self, start: int, stop: int) -> Iterator[AnySpan]:
+        """Yield the runs in which the rows lie whose numbers are from `start` on and before `stop`."""
+
+    def parts(self, run: AnySpan, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
+        """Yield columns of rows of a run; see `RowReader.parts`."""
 
     def rows_between(self, start: int, stop: int) -> range:
         """Return the numbers of the rows that are read with the bytes from `start` on and before `stop`.
@@ -81,25 +92,44 @@ class RowFile(RowReader[AnySpan], Protocol[AnySpan]):
         """Return what reads rows of these blocks alone, with as little of the others as it can."""
 
 
-def neighbors(blocks: Sequence[tuple[FileBlock, int]]) -> Iterator[tuple[int, int, int]]:
-    """Yield where neighboring blocks of one cohort begin and end, and the cohort: they are worked on together.
+@dataclass(frozen=True)
+class FileStretches(Generic[AnySpan]):
+    """Reads stretches of a file as the file reads all its rows.
+
+    Attributes:
+        file: The file.
+        stretches: The numbers of the rows, ascending; what follows one another is read together.
+    """
+
+    file: RowFile[AnySpan]
+    stretches: Sequence[range]
+
+    def runs(self) -> Iterator[AnySpan]:
+        """Yield the runs of each stretch."""
+        for stretch in joined(self.stretches):
+            yield from self.file.runs(stretch.start, stretch.stop)
+
+    def parts(self, run: AnySpan, names: Sequence[str], rows: Ints | None = None) -> Iterator[RowPart]:
+        """Yield columns of rows of a run; see `RowReader.parts`."""
+        return self.file.parts(run, names, rows)
+
+
+def joined(stretches: Sequence[range]) -> list[range]:
+    """Return the same rows in as few stretches as there can be.
 
     Args:
-        blocks: At least one, in order, each with its cohort.
+        stretches: The numbers of rows, ascending.
 
-    >>> starts, cohorts = (0, 10, 20, 40, 50), (3, 3, 7, 7, 7)
-    >>> blocks = [FileBlock(start // 10, start, start + 10) for start in starts]
-    >>> list(neighbors(list(zip(blocks, cohorts, strict=True))))
-    [(0, 20, 3), (20, 30, 7), (40, 60, 7)]
+    >>> joined([range(0, 10), range(10, 20), range(40, 50)])
+    [range(0, 20), range(40, 50)]
     """
-    start = stop = blocks[0][0].start
-    cohort = blocks[0][1]
-    for block, of_block in blocks:
-        if (block.start, of_block) != (stop, cohort):
-            yield start, stop, cohort
-            start, cohort = block.start, of_block
-        stop = block.stop
-    yield start, stop, cohort
+    together: list[range] = []
+    for stretch in stretches:
+        if together and together[-1].stop == stretch.start:
+            together[-1] = range(together[-1].start, stretch.stop)
+        else:
+            together.append(stretch)
+    return together
 
 
 def rows_within(rows: Ints, start: int, stop: int) -> Ints:

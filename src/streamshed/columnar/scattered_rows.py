@@ -14,6 +14,8 @@ from functools import cache
 import duckdb
 import pyarrow as pa
 
+from streamshed.columnar.row_file import joined
+
 _PLAIN = frozenset(
     {
         pa.bool_(),
@@ -52,7 +54,7 @@ def scattered_rows(path: str, types: Mapping[str, pa.DataType], stretches: Seque
     wanted = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in types.items()}
     if not wanted or not _PLAIN.issuperset(wanted.values()) or _WILD.intersection(path) or not stretches:
         return None
-    neighbors = _joined(stretches)
+    neighbors = joined(stretches)
     try:
         rows = pa.concat_tables(
             _read(path, list(wanted), neighbors[first : first + _AT_ONCE])
@@ -64,17 +66,6 @@ def scattered_rows(path: str, types: Mapping[str, pa.DataType], stretches: Seque
         return None
     [together] = rows.combine_chunks().to_batches(max_chunksize=rows.num_rows)
     return together
-
-
-def _joined(stretches: Sequence[range]) -> list[range]:
-    """The same rows in as few stretches as there can be."""
-    joined: list[range] = []
-    for stretch in stretches:
-        if joined and joined[-1].stop == stretch.start:
-            joined[-1] = range(joined[-1].start, stretch.stop)
-        else:
-            joined.append(stretch)
-    return joined
 
 
 def _read(path: str, columns: Sequence[str], stretches: Sequence[range]) -> pa.Table:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from streamshed.columnar.row_file import FileBlock, RowPart
+from streamshed.columnar.row_file import FileBlock, FileStretches, RowPart
 from streamshed.errors import SourceMismatchError
 from streamshed.joins.model.arrays import Ints
 
@@ -116,9 +116,9 @@ class TextRows:
         firsts = range(start - start % BLOCK_BYTES, end, BLOCK_BYTES)
         return [FileBlock(first // BLOCK_BYTES, max(first, start), min(first + BLOCK_BYTES, stop)) for first in firsts]
 
-    def only(self, _blocks: Sequence[FileBlock]) -> Self:
-        """Return itself: of a stretch nothing else is read."""
-        return self
+    def only(self, blocks: Sequence[FileBlock]) -> FileStretches[LineRun]:
+        """Return what reads these blocks: of a stretch nothing else is read."""
+        return FileStretches(self, [block.rows for block in blocks])
 
     def runs(self, start: int, stop: int) -> Iterator[LineRun]:
         """Yield the lines that begin in a stretch of the file.

@@ -61,10 +61,14 @@ def no_more_is_shed_than_the_load_asks(run: Burst) -> bool:
 
 
 def the_first_overloaded_micro_batch_is_shed_already(run: Burst) -> bool:
-    """As soon as a few calm ones have shown what rows cost, and the excess is more than those leave open."""
+    """As soon as a few calm ones have shown what rows cost, and the excess is more than those leave open.
+
+    Calm micro-batches of one size show a sum: which part of it is fixed cost, only the belief says.
+    """
     world, first = run.world, run.overloaded[0]
     shown = world.calm_micro_batches >= 5 and world.calm >= 2 * world.fixed_share
-    return first.decision.shedding or not (shown and world.unshed_budgets(first) >= 1.3)
+    excess = min(world.unshed_budgets(first), world.unshed_budgets_by_belief(first))
+    return first.decision.shedding or not (shown and excess >= 1.3)
 
 
 def calm_is_left_alone(run: Burst) -> bool:

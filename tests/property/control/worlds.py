@@ -101,6 +101,13 @@ class World:
         """Budgets that a micro-batch would truly have taken if nothing had been shed."""
         return self.fixed_share + done.offered_rows[STREAM] * self.seconds_per_row / self.budget_seconds
 
+    def unshed_budgets_by_belief(self, done: SimulatedMicroBatch) -> float:
+        """The same as the belief puts it, if it is scaled to what a calm micro-batch takes."""
+        calm_rows_share = self.row_wrong_by * (self.calm - self.fixed_share)
+        scale = self.calm / (self.fixed_wrong_by * self.fixed_share + calm_rows_share)
+        rows_share = done.offered_rows[STREAM] * self.seconds_per_row / self.budget_seconds
+        return scale * (self.fixed_wrong_by * self.fixed_share + self.row_wrong_by * rows_share)
+
     def overloaded(self, trace: Trace, until_seconds: float = math.inf) -> Trace:
         """Micro-batches of the overload, from the first that does not fit as a whole."""
         during = [done for done in trace if self.start_seconds < done.started_at_seconds <= until_seconds]

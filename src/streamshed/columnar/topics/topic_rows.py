@@ -7,12 +7,12 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from streamshed.columnar.row_file import FileBlock, RowPart
+from streamshed.columnar.row_file import FileBlock, FileStretches, RowPart
 from streamshed.columnar.topics.topic_spans import BLOCK_OFFSETS, TopicSpan
 from streamshed.errors import ServerUnavailableError, SourceUnavailableError
 from streamshed.joins.model.arrays import Ints
@@ -86,9 +86,9 @@ class TopicRows:
             for number in numbers
         ]
 
-    def only(self, _blocks: Sequence[FileBlock]) -> Self:
-        """Return itself: little else is read."""
-        return self
+    def only(self, blocks: Sequence[FileBlock]) -> FileStretches[RecordRun]:
+        """Return what reads these blocks: little else is read."""
+        return FileStretches(self, [block.rows for block in blocks])
 
     def runs(self, start: int, stop: int) -> Iterator[RecordRun]:
         """Yield the records between two offsets; there may be fewer than offsets.

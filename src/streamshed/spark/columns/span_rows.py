@@ -16,7 +16,7 @@ from pyspark.accumulators import Accumulator
 
 from streamshed.columnar.csv_rows import CsvFiles, CsvRows
 from streamshed.columnar.file_rows import FileRows
-from streamshed.columnar.row_file import AnySpan, RowFile, RowPart, RowReader, neighbors, part_of_rows
+from streamshed.columnar.row_file import AnySpan, FileStretches, RowFile, RowPart, RowReader, part_of_rows
 from streamshed.columnar.spark_hash import block_draws, hash_of_row
 from streamshed.columnar.text_rows import TextRows
 from streamshed.columnar.texts.dictionaries import plain
@@ -75,6 +75,32 @@ class Seen:
 
     counts: list[int] = field(default_factory=list)
     blocks: SampledBlocks = field(default_factory=SampledBlocks)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockCohorts:
+    """The cohorts of the blocks of a file that are read.
+
+    Attributes:
+        firsts: The number of the first row of each block, in order.
+        cohorts: Of each.
+    """
+
+    firsts: Ints
+    cohorts: Ints
+
+    def of_rows(self, rows: Ints) -> Ints:
+        """Return per row the cohort of its block.
+
+        Args:
+            rows: The numbers of the rows, each in one of the blocks.
+
+        Example:
+            >>> blocks = BlockCohorts(np.array([0, 40, 60]), np.array([3, 7, 3]))
+            >>> blocks.of_rows(np.array([0, 9, 41, 60])).tolist()
+            [3, 3, 7, 3]
+        """
+        return self.cohorts[np.searchsorted(self.firsts, rows, side="right") - 1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,11 +174,11 @@ class SpanRows:
         within = file.rows_between(stretch.start, stretch.stop)
         if not self.is_text:
             seen.counts.append(len(within))
-        for start, stop, cohort, rows in self._read(file, local_path(stretch.path), within, plan, seen.blocks):
-            for run in rows.runs(start, stop):
+        for rows, cohorts in self._read(file, local_path(stretch.path), within, plan, seen.blocks):
+            for run in rows.runs():
                 if self.is_text:
                     seen.counts.append(len(run.numbers))
-                yield from self._of_run(rows, run, stretch, plan, seen.blocks, cohort)
+                yield from self._of_run(rows, run, stretch, plan, seen.blocks, cohorts)
 
     def _file(self, stretch: Stretch) -> RowFile[Any]:
         types = {name: kind for name, kind in self.types.items() if name not in stretch.constants}
@@ -167,25 +193,24 @@ class SpanRows:
 
     def _read(
         self, file: RowFile[Any], path: str, within: range, plan: RowPlan, sampled: SampledBlocks
-    ) -> Iterator[tuple[int, int, int | None, RowReader[Any]]]:
-        """From where to where rows are read, the cohort there if not all blocks are, and what reads them."""
+    ) -> Iterator[tuple[RowReader[Any], BlockCohorts | None]]:
+        """What reads rows, and the cohorts of their blocks if not all of these are read."""
         # Where windows are dropped, rows are kept by their times, at rates of their own.
         looks = BLOCK in self.schema.names and not sampled.is_done and plan.retention is None
         if plan.cut is None:
             if looks:
                 sampled.begin(plan, file.blocks(within.start, within.stop))
-            yield within.start, within.stop, None, file
+            yield FileStretches(file, [within]), None
             return
         blocks = file.blocks(within.start, within.stop)
         bundles = plan.cut.bundles([block.number for block in blocks])
-        cohorts = plan.cut.cohorts(block_draws(self.salt, path, bundles)).tolist()
-        read = [(block, cohort) for block, cohort in zip(blocks, cohorts, strict=True) if cohort != UNREAD]
+        cohorts = plan.cut.cohorts(block_draws(self.salt, path, bundles))
+        read = [block for block, cohort in zip(blocks, cohorts.tolist(), strict=True) if cohort != UNREAD]
+        of_read = BlockCohorts(np.array([block.start for block in read], np.int64), cohorts[cohorts != UNREAD])
         if looks:
-            sampled.begin(plan, [block for block, _ in read])
+            sampled.begin(plan, read)
         for first in range(0, len(read), MOST_BLOCKS):
-            at_once = read[first : first + MOST_BLOCKS]
-            rows = file.only([block for block, _ in at_once])
-            yield from ((start, stop, cohort, rows) for start, stop, cohort in neighbors(at_once))
+            yield file.only(read[first : first + MOST_BLOCKS]), of_read
 
     def _of_run(
         self,
@@ -194,7 +219,7 @@ class SpanRows:
         stretch: Stretch,
         plan: RowPlan,
         sampled: SampledBlocks,
-        cohort: int | None,
+        cohorts: BlockCohorts | None,
     ) -> Iterator[pa.RecordBatch]:
         """The rows of a run that are admitted. Where none is, the columns that do not decide it are not read."""
         numbers = run.numbers
@@ -212,7 +237,7 @@ class SpanRows:
                 **{name: pa.repeat(value, len(of_rows)) for name, value in stretch.constants.items()},
                 FILE_PATH: pa.repeat(stretch.path, len(of_rows)),
                 FILE_ROW: pa.array(of_rows),
-                COHORT: pa.repeat(pa.scalar(cohort, pa.int64()), len(of_rows)),
+                COHORT: pa.nulls(len(of_rows), pa.int64()) if cohorts is None else pa.array(cohorts.of_rows(of_rows)),
                 BLOCK: sampled.numbers(of_rows),
                 **self._plan_columns(plan, chosen.words, len(of_rows)),
             }

@@ -261,6 +261,16 @@ def test_a_single_micro_batch_that_has_no_time_at_all_shuts_nobody_down() -> Non
         assert plan.kept_shares["windows"] > 0
 
 
+@pytest.mark.parametrize(("interval_seconds", "is_shut"), [(0.039, True), (0.041, False), (None, False)])
+def test_one_micro_batch_that_would_take_the_time_of_five_shuts_a_query_down(
+    interval_seconds: float | None, *, is_shut: bool
+) -> None:
+    """A tenth of the windows takes 0.2 s."""
+    windows = replace(upcoming(steady_seconds=0.001), interval_seconds=interval_seconds)
+    plan = drop_plan(TolerantWork(ALONE, [WINDOWS], tolerant()), 0.1, least_error_rates, windows)
+    assert plan.shut_down == (("windows",) if is_shut else ())
+
+
 @pytest.mark.parametrize(("epoch", "expected"), [(400, 0.3), (600, 1.0)])
 def test_the_long_run_counts_where_epochs_are_longer_than_micro_batches(epoch: int, expected: float) -> None:
     queries = {"windows": replace(tolerant(batch=60)["windows"], epoch=epoch)}

@@ -190,7 +190,7 @@ def test_blocks_of_text_are_stretches_of_the_file(tmp_path: Path, *, packed: boo
     read = [
         (BLOCK_BYTES * block.number, value)
         for block in blocks
-        for run in file.runs(block.start, block.stop)
+        for run in file.only([block]).runs()
         for part in file.parts(run, ["value"])
         for value in part.columns["value"].to_pylist()
     ]

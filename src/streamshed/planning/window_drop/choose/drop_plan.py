@@ -167,10 +167,18 @@ def _pressed(drops: WindowDrops, least_seconds: float, utmost_seconds: float) ->
     )
 
 
-def _are_pressed_for_long(drops: WindowDrops) -> bool:
-    """Whether there has been too much to do for so many micro-batches that a query is shut down."""
+def _are_pressed_for_long(drops: WindowDrops, least_seconds: float, upcoming: UpcomingWindows) -> bool:
+    """Whether there has been too much to do for so long that a query is shut down, or would be after this one.
+
+    Args:
+        drops: What is remembered, of the present one, too.
+        least_seconds: What the least takes in the present one: where it is the time of `PATIENCE` micro-batches, rows
+            of as many wait for it.
+        upcoming: What is known.
+    """
     is_clear = drops.pressed_seconds >= drops.pressed_utmost_seconds
-    return drops.pressed >= (PATIENCE_WHEN_CLEAR if is_clear else PATIENCE)
+    holds_up = upcoming.interval_seconds is not None and least_seconds > PATIENCE * upcoming.interval_seconds
+    return holds_up or drops.pressed >= (PATIENCE_WHEN_CLEAR if is_clear else PATIENCE)
 
 
 def _not_pressed(drops: WindowDrops) -> WindowDrops:
@@ -222,7 +230,8 @@ def _planned(
     least = least_kept(work, window_demands)
     utmost_seconds = _utmost(upcoming, budget_seconds)
     drops = _pressed(drops, least.seconds, utmost_seconds)
-    if not least.fits(long_run_seconds) and _are_pressed_for_long(drops) and least.seconds > utmost_seconds:
+    is_pressed = _are_pressed_for_long(drops, least.seconds, upcoming) and least.seconds > utmost_seconds
+    if is_pressed and not least.fits(long_run_seconds):
         lasting_share = drops.pressed_utmost_seconds / drops.pressed_least_seconds
         lasting_seconds = max(utmost_seconds, lasting_share * least.seconds)
         shut |= _too_much(work, window_demands, least, lasting_seconds)

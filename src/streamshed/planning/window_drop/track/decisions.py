@@ -29,6 +29,8 @@ class UpcomingWindows:
             is planned may take; None: nothing is known of that.
         utmost_seconds: The same where no headroom is left: who cannot last within it is shut down. None: as
             `steady_seconds`.
+        interval_seconds: How long the coming rows took to come, at least a trigger interval; None: nothing is known of
+            that.
         reading_seconds: By stream of which blocks are left unread where no windows are kept, what reading them takes
             per share of the rows that windows need; see `reading_factors_of_windows`.
         state: How much memory state takes, and may take.
@@ -40,6 +42,7 @@ class UpcomingWindows:
     drops: WindowDrops = NOTHING_DROPPED
     steady_seconds: float | None = None
     utmost_seconds: float | None = None
+    interval_seconds: float | None = None
     reading_seconds: Mapping[str, float] = field(default_factory=dict)
     state: StateUse = NOTHING_HELD
     state_entries: Mapping[str, float] = field(default_factory=dict)

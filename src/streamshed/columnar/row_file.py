@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from streamshed.columnar.texts.dictionaries import plain
+from streamshed.columnar.texts.dictionaries import short
 from streamshed.joins.model.arrays import Ints
 
 
@@ -152,5 +152,5 @@ def part_of_rows(part: RowPart, rows: Ints | None) -> RowPart:
     if rows is None:
         return part
     taken = pa.array(rows_within(rows, part.start, part.stop))
-    columns = {name: plain(column.take(taken)) for name, column in part.columns.items()}
+    columns = {name: short(column.take(taken)) for name, column in part.columns.items()}
     return RowPart(part.start, part.stop, columns)

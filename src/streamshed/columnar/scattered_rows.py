@@ -65,7 +65,11 @@ def scattered_rows(path: str, types: Mapping[str, pa.DataType], stretches: Seque
     if rows.schema.types != list(wanted.values()) or rows.num_rows != sum(map(len, stretches)):
         return None
     [together] = rows.combine_chunks().to_batches(max_chunksize=rows.num_rows)
-    return together
+    columns = [
+        column.dictionary_encode() if pa.types.is_dictionary(kind) else column
+        for kind, column in zip(types.values(), together.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, together.schema.names)
 
 
 def _read(path: str, columns: Sequence[str], stretches: Sequence[range]) -> pa.Table:

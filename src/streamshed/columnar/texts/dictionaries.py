@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,32 @@ def plain(column: pa.Array) -> pa.Array:
     DataType(string)
     """
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def short(column: pa.Array) -> pa.Array:
+    """Return a column as numbers of entries if it has few, else with its values.
+
+    >>> encoded = pa.array(["a", None, "a", "b"]).dictionary_encode()
+    >>> short(encoded).type, short(encoded[:3]).type
+    (DictionaryType(dictionary<values=string, indices=int32, ordered=0>), DataType(string))
+    """
+    return column if are_few(column) else plain(column)
+
+
+def are_few(column: pa.Array) -> bool:
+    """Return whether a column is numbers of entries, of which it pays to look at each once."""
+    return pa.types.is_dictionary(column.type) and _WORTH * len(column.dictionary) <= len(column)
+
+
+def concatenated(parts: Sequence[pa.Array]) -> pa.Array:
+    """Return the parts of a column one behind the other, as numbers of entries where all parts are.
+
+    >>> parts = [pa.array(["b", "a"]).dictionary_encode(), pa.array(["c", "b"]).dictionary_encode()]
+    >>> concatenated(parts).dictionary.to_pylist(), concatenated([*parts, pa.array(["d"])]).to_pylist()
+    (['b', 'a', 'c'], ['b', 'a', 'c', 'b', 'd'])
+    """
+    are_encoded = all(pa.types.is_dictionary(part.type) for part in parts)
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts if are_encoded else [*map(plain, parts)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +69,7 @@ class Entries:
         >>> entries.values.to_pylist(), entries.places.tolist()
         (['a', None], [0, 1, 0, 0])
         """
-        if not pa.types.is_dictionary(column.type) or _WORTH * len(column.dictionary) > len(column):
+        if not are_few(column):
             return None
         values, indices = column.dictionary, column.indices
         if indices.null_count:

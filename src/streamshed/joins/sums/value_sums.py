@@ -183,12 +183,14 @@ def _least(values: Ints, groups: Ints, size: int) -> Ints:
 
 def _extremes(values: Floats, groups: Ints, none: Booleans) -> dict[str, pa.Array]:
     size = len(none)
-    is_number = ~np.isnan(values)
     least, greatest = np.full(size, np.inf), np.full(size, -np.inf)
-    np.minimum.at(least, groups[is_number], values[is_number])
     with np.errstate(invalid="ignore"):
         np.maximum.at(greatest, groups, values)
-    is_some = np.bincount(groups[is_number], minlength=size) > 0
+    is_some, is_nan = ~none, np.isnan(values)
+    if is_nan.any():
+        groups, values = groups[~is_nan], values[~is_nan]
+        is_some = np.bincount(groups, minlength=size) > 0
+    np.minimum.at(least, groups, values)
     return {
         "least_number": _nullable(np.where(is_some, least, np.nan), none),
         "greatest_number": _nullable(greatest, none),

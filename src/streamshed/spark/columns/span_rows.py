@@ -19,7 +19,7 @@ from streamshed.columnar.file_rows import FileRows
 from streamshed.columnar.row_file import AnySpan, FileStretches, RowFile, RowPart, RowReader, part_of_rows
 from streamshed.columnar.spark_hash import block_draws, hash_of_row
 from streamshed.columnar.text_rows import TextRows
-from streamshed.columnar.texts.dictionaries import plain
+from streamshed.columnar.texts.dictionaries import concatenated
 from streamshed.errors import SourceMismatchError
 from streamshed.joins.model.arrays import Ints
 from streamshed.planning.place.block_cut import UNREAD
@@ -259,7 +259,7 @@ class SpanRows:
             of_rows = admitted(plan, hashes, places)
             decided.append((part.start, of_rows))
             columns.append(part_of_rows(RowPart(0, len(of_part), part.columns), of_rows.rows).columns)
-        return Admitted.joined(decided), {name: _joined([of_part[name] for of_part in columns]) for name in read}
+        return Admitted.joined(decided), {name: concatenated([of_part[name] for of_part in columns]) for name in read}
 
     def _deciding(self, plan: RowPlan) -> Sequence[str]:
         drawn = self.identity if plan.is_drawn and plan.cut is None else ()
@@ -332,7 +332,3 @@ def local_path(uri: str) -> str:
     '/in/100%.parquet'
     """
     return urllib.parse.unquote(uri.removeprefix("file://"))
-
-
-def _joined(parts: Sequence[pa.Array]) -> pa.Array:
-    return parts[0] if len(parts) == 1 else pa.concat_arrays([plain(part) for part in parts])

@@ -16,7 +16,7 @@ from streamshed.columnar.column_kernel import ColumnKernel
 from streamshed.columnar.column_types import TYPES
 from streamshed.columnar.column_work import ColumnWork
 from streamshed.columnar.key_index import KeyIndex
-from streamshed.columnar.texts.dictionaries import plain
+from streamshed.columnar.texts.dictionaries import concatenated, plain
 from streamshed.columnar.texts.valid_texts import are_valid
 from streamshed.columnar.untranslatable import Unsure
 from streamshed.joins.model.arrays import Booleans, Ints, one_chunk
@@ -155,10 +155,8 @@ def _chunks(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 def _together(record_batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     if len(record_batches) == 1:
         return record_batches[0]
-    names = record_batches[0].schema.names
-    batches = [pa.RecordBatch.from_arrays([*map(plain, batch.columns)], names) for batch in record_batches]
-    table = pa.Table.from_batches(batches).combine_chunks()
-    return table.to_batches(max_chunksize=max(1, table.num_rows))[0]
+    columns = zip(*(record_batch.columns for record_batch in record_batches), strict=True)
+    return pa.RecordBatch.from_arrays([*map(concatenated, columns)], record_batches[0].schema.names)
 
 
 def _cohorts(columns: Mapping[str, pa.Array]) -> Ints | None:

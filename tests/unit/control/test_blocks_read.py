@@ -122,6 +122,16 @@ def test_windows_are_given_up_where_reading_for_as_few_as_may_be_lasts_no_time()
         assert read[30:] == [1.0] * 10
 
 
+def test_windows_for_which_rows_of_five_micro_batches_would_wait_are_given_up_at_once() -> None:
+    """Not in the first micro-batch of all, which may bring what has waited while nothing ran."""
+    times_ten = {"packets": 100_000_000}
+    _, kept = _course(READERS, [CALM] * 5 + [times_ten] * 2)
+    assert kept == [1.0] * 5 + [0.0] * 2
+    _, kept = _course(READERS, [times_ten, CALM, CALM])
+    assert kept[0] == 0.2
+    assert kept[1:] == [1.0] * 2
+
+
 def test_windows_are_not_given_up_for_what_is_fixed() -> None:
     read, kept = _course(replace(READERS, prior=replace(READING, fixed_seconds=20.0)), [CALM] * 20)
     assert kept == read == [1.0] * 20

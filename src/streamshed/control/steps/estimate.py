@@ -38,6 +38,16 @@ class Request:
         return max(0.0, self.upcoming.now_seconds - self.state.last_cut_seconds)
 
     @property
+    def interval_seconds(self) -> float | None:
+        """How long the rows took to come, at least a trigger interval.
+
+        None in the first micro-batch, which may bring all that has waited while nothing ran.
+        """
+        if self.state.last_cut_seconds is None:
+            return None
+        return max(self.elapsed_seconds, self.settings.trigger_interval_seconds)
+
+    @property
     def stale(self) -> dict[int, tuple[Interval, ...]]:
         """Which rows are too old to be read; in advisory mode none are that were not before."""
         if self.upcoming.windows is None:

@@ -200,7 +200,7 @@ def _in_the_long_run(
         work.upcoming,
         steady_seconds=max(WORTH_SAVING * unsheddable_seconds, steady),
         utmost_seconds=max(0.0, utmost),
-        interval_seconds=came_in,
+        interval_seconds=None if request.interval_seconds is None else allotment.share * request.interval_seconds,
         reading_seconds=reading_seconds,
     )
     return replace(work, upcoming=upcoming)

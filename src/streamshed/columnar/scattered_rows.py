@@ -38,7 +38,7 @@ def scattered_rows(path: str, types: Mapping[str, pa.DataType], stretches: Seque
 
     Args:
         path: Of a Parquet file on this machine.
-        types: The columns to read, as the file spells them, and the types in which Arrow reads them.
+        types: The columns to read, as the file spells them, and the types in which Arrow reads them, which they get.
         stretches: The numbers of rows, ascending, within the file.
 
     Example:

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from streamshed.columnar.block_spread import BlockSpread
+from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.control.steps.estimate import Request
 from streamshed.control.steps.expect import MOST_WRITTEN
 from streamshed.network.model.network import network
 from streamshed.network.run.load_prior import LoadPrior
@@ -124,12 +126,25 @@ def test_windows_are_given_up_where_reading_for_as_few_as_may_be_lasts_no_time()
 
 def test_windows_for_which_rows_of_five_micro_batches_would_wait_are_given_up_at_once() -> None:
     """Not in the first micro-batch of all, which may bring what has waited while nothing ran."""
-    times_ten = {"packets": 100_000_000}
-    _, kept = _course(READERS, [CALM] * 5 + [times_ten] * 2)
+    flood = {"packets": 10 * ROWS["packets"]}
+    _, kept = _course(READERS, [CALM] * 5 + [flood] * 2)
     assert kept == [1.0] * 5 + [0.0] * 2
-    _, kept = _course(READERS, [times_ten, CALM, CALM])
-    assert kept[0] == 0.2
-    assert kept[1:] == [1.0] * 2
+    _, kept = _course(READERS, [flood, CALM, CALM])
+    assert kept == [0.2, 1.0, 1.0]
+
+
+def test_rows_took_as_long_to_come_as_a_slow_first_micro_batch_worked_and_of_it_nothing_is_known() -> None:
+    """Though the rows that came while it worked are not given up for it, they took as long as it did to come."""
+    loop = ControlLoop(ASKED, SETTINGS, lambda: 99.0)
+
+    def interval_seconds(coming: Upcoming) -> float | None:
+        return Request(ASKED, SETTINGS, loop.state, coming, 0.0).interval_seconds
+
+    assert interval_seconds(upcoming(0, CALM)) is None
+    loop.plan(upcoming(0, CALM))
+    loop.record(replace(outcome(0, CALM, {}, 28.0), is_cold=True), Measured())
+    assert interval_seconds(replace(upcoming(1, CALM), now_seconds=30.0)) == 28.0
+    assert interval_seconds(replace(upcoming(1, CALM), now_seconds=2.5)) == SETTINGS.trigger_interval_seconds
 
 
 def test_windows_are_not_given_up_for_what_is_fixed() -> None:

@@ -125,6 +125,16 @@ def test_other_types_are_left_to_arrow(kind: pa.DataType) -> None:
         assert scattered_rows(path, {"v": kind}, [range(3)]) is None
 
 
+def test_texts_come_in_the_type_that_is_asked_for(tmp_path: Path) -> None:
+    path, encoded = str(tmp_path / "0.parquet"), pa.dictionary(pa.int32(), pa.string())
+    pq.write_table(pa.table({"host": ["a", "b", "a", None]}), path)
+    for kind in (pa.string(), encoded):
+        rows = scattered_rows(path, {"host": kind}, [range(1, 4)])
+        assert rows is not None
+        assert rows.schema.types == [kind]
+        assert rows.column("host").to_pylist() == ["b", "a", None]
+
+
 @pytest.mark.parametrize("name", ["[a].parquet", "*.parquet", "a?.parquet"])
 def test_a_path_is_no_pattern(tmp_path: Path, name: str) -> None:
     pq.write_table(pa.table({"size": [1, 2]}), tmp_path / "a.parquet")

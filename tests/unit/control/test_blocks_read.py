@@ -10,10 +10,12 @@ from streamshed.columnar.block_spread import BlockSpread
 from streamshed.control.decision import Upcoming
 from streamshed.control.loop import ControlLoop
 from streamshed.control.settings import ControlSettings
+from streamshed.control.shared_time import Allotment, OwnTime
 from streamshed.control.steps.estimate import Request
 from streamshed.control.steps.expect import MOST_WRITTEN
 from streamshed.network.model.network import network
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.planning.explain.clock_work import ClockWork
 from streamshed.planning.plan.bundle_width import LEAST_BUNDLES
 from streamshed.planning.window_drop.choose.drop_plan import PATIENCE, PATIENCE_WHEN_CLEAR
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
@@ -84,10 +86,12 @@ def test_it_is_kept_for_the_next_process() -> None:
     assert _read_share(restored) == _read_share(loop)
 
 
-def _course(settings: ControlSettings, course: Iterable[Mapping[str, int]]) -> tuple[list[float], list[float]]:
+def _course(
+    settings: ControlSettings, course: Iterable[Mapping[str, int]], time: OwnTime | None = None
+) -> tuple[list[float], list[float]]:
     """By micro-batch, the share that is read, and that of the windows that a query keeps which tolerates gaps."""
     largest = rows_of("packets").window("10 seconds").agg(most="max(value)").query("largest", mode="subset", max_gap=4)
-    loop = ControlLoop(network(*ASKED.queries, largest), settings, lambda: 99.0)
+    loop = ControlLoop(network(*ASKED.queries, largest), settings, lambda: 99.0, time)
     drops, read, kept = NOTHING_DROPPED, [], []
     for number, rows in enumerate(map(dict, course)):
         times = EventTimes(opened=number * 10**7, carried_since=0, first=number * 10**7, last=(number + 1) * 10**7 - 1)
@@ -131,6 +135,27 @@ def test_windows_for_which_rows_of_five_micro_batches_would_wait_are_given_up_at
     assert kept == [1.0] * 5 + [0.0] * 2
     _, kept = _course(READERS, [flood, CALM, CALM])
     assert kept == [0.2, 1.0, 1.0]
+
+
+class PartOfTheTime:
+    """Time of which another clock has the rest.
+
+    Args:
+        share: The part.
+    """
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+
+    def allotment(self, _work: ClockWork) -> Allotment:
+        """Return the part, whatever is asked for."""
+        return Allotment(0.8, self._share)
+
+
+def test_a_clock_waits_for_windows_as_long_as_its_part_of_five_micro_batches_takes() -> None:
+    for share, kept_in_flood in ((1.0, 0.2), (0.5, 0.0)):
+        _, kept = _course(READERS, [CALM] * 5 + [{"packets": 20_000_000}], PartOfTheTime(share))
+        assert kept == [1.0] * 5 + [kept_in_flood]
 
 
 def test_rows_took_as_long_to_come_as_a_slow_first_micro_batch_worked_and_of_it_nothing_is_known() -> None:

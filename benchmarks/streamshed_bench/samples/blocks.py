@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamshed.columnar.block_spread import BlockRows, BlockSpread
-from streamshed.columnar.spark_hash import block_draws
+from streamshed.columnar.spark_hash import block_draws, first_draw
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.plan.budget import Budget
 from streamshed.planning.plan.read_shares import read_shares
@@ -145,7 +145,7 @@ def _error(totals: Doubles, block_rows: int, share: float, sampling_rate: float,
     count, squares = max(1, round(share * blocks)), list[float]()
     for draw in range(draws):
         is_read = np.zeros(blocks, np.bool_)
-        is_read[np.argsort(block_draws(f"{seed}", f"/in/{draw}", range(blocks)))[:count]] = True
+        is_read[np.argsort(block_draws(first_draw(f"{seed}", draw), range(blocks)))[:count]] = True
         is_kept = np.repeat(is_read, block_rows) & (chance.random(totals.shape[1]) < sampling_rate)
         estimates = totals @ is_kept / (count / blocks * sampling_rate)
         squares += ((estimates / truths - 1) ** 2).tolist()

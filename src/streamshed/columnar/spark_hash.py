@@ -81,25 +81,33 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """2⁶⁴ ÷ the golden ratio."""
 
 
-def block_draws(salt: str, path: str, numbers: Sequence[int] | Ints) -> Floats:
-    """Return what blocks of a file, or bundles of them, draw: numbers in [0, 1) that decide which are read.
-
-    Block i draws u + i/φ, less whole numbers, with u drawn by the file and φ the golden ratio. So those that draw less
-    than any limit are spread evenly over the file (Weyl's sequence; three distances between neighbors at most), and
-    rows that are near each other in time are missing everywhere a little.
+def first_draw(stream: str, micro_batch_id: int) -> int:
+    """Return what the blocks of a micro-batch begin to draw with, see `block_draws`: a hash.
 
     Args:
-        salt: Of the stream.
-        path: Of the file, on this machine.
-        numbers: Of the blocks in the file, counted from 0.
+        stream: Name of the stream.
+        micro_batch_id: Which micro-batch.
+    """
+    return int(hash_of_row([pa.scalar(f"{stream} block"), pa.scalar(micro_batch_id, pa.int64())], 1)[0])
+
+
+def block_draws(first: int, numbers: Sequence[int] | Ints) -> Floats:
+    """Return what blocks of a micro-batch, or bundles of them, draw: numbers in [0, 1) that decide which are read.
+
+    Block i draws u + i/φ, less whole numbers, with φ the golden ratio. So those that draw less than any limit are
+    spread evenly over all blocks (Weyl's sequence; three distances between neighbors at most): where files follow each
+    other in time, rows that are near each other in time are missing everywhere a little.
+
+    Args:
+        first: What u is made from, see `first_draw`.
+        numbers: Of the blocks, counted through all files of the micro-batch.
 
     Example:
-        >>> read = np.flatnonzero(block_draws("packets", "/in/1.parquet", range(100)) < 0.1)
+        >>> read = np.flatnonzero(block_draws(first_draw("packets", 7), range(100)) < 0.1)
         >>> len(read), sorted(set(np.diff(read).tolist()))
-        (11, [5, 8, 13])
+        (10, [5, 8, 13])
     """
-    of_file = hash_of_row([pa.scalar(f"{salt} block"), pa.scalar(path)], 1).view(np.uint64)
-    return as_uniform((of_file + np.asarray(numbers, np.uint64) * _GOLDEN).view(np.int64))
+    return as_uniform((np.int64(first).view(np.uint64) + np.asarray(numbers, np.uint64) * _GOLDEN).view(np.int64))
 
 
 def _are_few(values: pa.Array) -> bool:

@@ -148,6 +148,7 @@ def _compiled(
                 plan,
                 drops_rows=name in left_out,
                 block_sums=manifest.layout.block_sums,
+                client=client,
                 task_reports=tasks,
                 samples=name in sampled,
             )

@@ -14,7 +14,7 @@ from streamshed.answering.answer.answering import Answering
 from streamshed.answering.table.output import Output, Shape
 from streamshed.answering.table.shed_interval import ShedInterval
 from streamshed.answering.table.value_kind import Notation
-from streamshed.columnar.spark_hash import block_draws
+from streamshed.columnar.spark_hash import block_draws, first_draw
 from streamshed.network.terms.aggregate import AggregateKind
 from streamshed.network.terms.join_shedding import COHORTS
 from streamshed.planning.place.block_cut import UNREAD, BlockCut
@@ -23,8 +23,6 @@ from tests.unit.answering.partials import kept, partials, together
 _SHAPES = [(AggregateKind.COUNT, True), (AggregateKind.SUM, False), (AggregateKind.AVG, False)]
 _OUTPUTS = [Output("q", "s", kind.name, Shape(kind, rows, None, ()), 7, 0) for kind, rows in _SHAPES]
 Doubles = npt.NDArray[np.float64]
-_BLOCKS_EACH = 25
-"""So many are in each file."""
 
 
 class Population:
@@ -53,10 +51,8 @@ class Population:
     def sample(self, share: float, rate: float, draw: int) -> dict[str, Any]:
         """Window partials of a sample: blocks with a share of the rows; of all rows some, at a rate."""
         chance = np.random.default_rng(draw)
-        files = range(0, len(self.sizes), _BLOCKS_EACH)
-        drawn = np.concatenate([block_draws(f"{draw}", f"/in/{file}", range(_BLOCKS_EACH)) for file in files])
         # Of one order, those that are spread evenly may be a lucky choice or a bad one.
-        drawn = chance.permutation(drawn[: len(self.sizes)])
+        drawn = chance.permutation(block_draws(first_draw("packets", draw), range(len(self.sizes))))
         cut = BlockCut.of(drawn, self.sizes, share, draw)
         assert cut is not None
         cohorts = cut.cohorts(drawn)

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamshed.columnar.spark_hash import block_draws
+from streamshed.columnar.spark_hash import block_draws, first_draw
 from streamshed.network.terms.join_shedding import COHORTS
 from streamshed.planning.place.block_cut import UNREAD, BlockCut
 from streamshed.planning.plan.bundle_width import LEAST_BUNDLES, MOST_EFFECT, bundle_width
@@ -64,7 +64,7 @@ def test_neighbors_are_read_together_or_not_at_all(files: list[list[int]], share
         return
     read = total = 0
     for path, rows in blocks.items():
-        cohorts = cut.cohorts(block_draws("packets", path, cut.bundles(range(len(rows)))))
+        cohorts = cut.cohorts(block_draws(cut.first, cut.bundles(path, range(len(rows)))))
         for first in range(0, len(rows), width):
             assert len({*cohorts[first : first + width].tolist()}) == 1
         read += int(np.array(rows, np.int64)[cohorts != UNREAD].sum())
@@ -98,15 +98,15 @@ def test_few_blocks_of_several_micro_batches_are_in_different_cohorts() -> None:
 @given(
     count=st.integers(1, 3000), first=st.integers(0, 2000), length=st.integers(1, 2000), limit=st.floats(0.001, 0.999)
 )
-def test_blocks_that_are_read_are_spread_evenly_over_a_file(count: int, first: int, length: int, limit: float) -> None:
+def test_blocks_that_are_read_are_spread_evenly(count: int, first: int, length: int, limit: float) -> None:
     """Weyl's sequence of the golden ratio: of any neighbors as many are read as of any others, but for a few."""
-    is_read = block_draws("packets", f"/in/{count}", range(count)) < limit
+    is_read = block_draws(first_draw("packets", count), range(count)) < limit
     neighbors = is_read[first : first + length]
     assert abs(neighbors.sum() - limit * len(neighbors)) < 1.5 + 0.5 * math.log2(1 + len(neighbors))
 
 
-def test_files_begin_anywhere() -> None:
-    """Of files of one block each, as many are read as the limit says: they draw what their paths hash to."""
-    drawn = np.concatenate([block_draws("packets", f"/in/{file}", [0]) for file in range(4000)])
+def test_micro_batches_begin_anywhere() -> None:
+    """Of those of one block each, as many are read as the limit says."""
+    drawn = np.concatenate([block_draws(first_draw("packets", number), [0]) for number in range(4000)])
     for limit in (0.05, 0.3, 0.7):
         assert abs((drawn < limit).mean() - limit) < 4 * math.sqrt(limit * (1 - limit) / len(drawn))

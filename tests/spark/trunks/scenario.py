@@ -25,6 +25,7 @@ class Shed:
         sized: Queries whose rows are chosen by size, where they are shed.
         counting: Queries whose rows are counted, where they are shed, with the code of the rate of counting.
         read_shares: Share of their rows that is read, in whole blocks, by stream.
+        bundle_widths: How many neighboring blocks of these are read together.
     """
 
     codes: Mapping[str, int] = field(default_factory=dict)
@@ -34,6 +35,7 @@ class Shed:
     sized: Mapping[str, SizedRate] = field(default_factory=dict)
     counting: Mapping[str, int] = field(default_factory=dict)
     read_shares: Mapping[str, float] = field(default_factory=dict)
+    bundle_widths: Mapping[str, int] = field(default_factory=dict)
 
 
 NOTHING_SHED = Shed()

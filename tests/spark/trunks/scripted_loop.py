@@ -94,6 +94,7 @@ def script(patch: pytest.MonkeyPatch, cast: Cast, start: int = 0) -> None:
                 sized={name: rate for name, rate in shed.sized.items() if codes.get(name, WHOLE) != WHOLE},
                 counting={name: code for name, code in shed.counting.items() if codes.get(name, WHOLE) != WHOLE},
                 read_shares=shed.read_shares,
+                bundle_widths=shed.bundle_widths,
                 work_shares={name: shed.work_shares.get(name, 1.0) for name in decision.work_shares},
             )
             if upcoming.windows is None:

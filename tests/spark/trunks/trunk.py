@@ -151,6 +151,7 @@ class Cast:
             sized=_merged((prefix, shed.sized) for prefix, shed in sheds),
             counting=_merged((prefix, shed.counting) for prefix, shed in sheds),
             read_shares={name: share for _, shed in sheds for name, share in shed.read_shares.items()},
+            bundle_widths={name: width for _, shed in sheds for name, width in shed.bundle_widths.items()},
         )
 
 

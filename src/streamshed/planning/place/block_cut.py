@@ -6,12 +6,13 @@ Of Parquet files they are those of the file, of lines of text all that begin in 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from streamshed.errors import IncompatibleCheckpointError, SourceUnavailableError
 from streamshed.network.terms.join_shedding import COHORTS
 
 UNREAD = -1
@@ -22,9 +23,9 @@ UNREAD = -1
 class BlockCut:
     """The blocks that are read: those that have drawn less than the last limit.
 
-    Each has drawn a number in [0, 1), a hash of its file and place. As many rows are read as the share asks for: the
-    number of blocks is no matter of chance, as it would be if each were read with some probability. So an estimate
-    that scales what was read by 1/share is off only as far as blocks differ.
+    Each has drawn a number in [0, 1), by its place among all blocks of the micro-batch. As many rows are read as the
+    share asks for: the number of blocks is no matter of chance, as it would be if each were read with some probability.
+    So an estimate that scales what was read by 1/share is off only as far as blocks differ.
 
     Those that are read are divided into cohorts of as many rows each, from whose spread answers tell how far off they
     may be. Where many are read, neighbors are bundled: to read them takes less time than as many rows here and there.
@@ -34,23 +35,44 @@ class BlockCut:
         limits: One for each cohort, ascending: its blocks have drawn less, and no less than the limit before.
         turn: By so much cohorts are renamed, so that a few blocks of several micro-batches are in different ones.
         width: So many neighbors in a file are a bundle, which is read as a whole or not at all, and in one cohort.
-        is_even: Whether blocks have drawn numbers that are spread evenly over a file; in plans of earlier versions they
-            have not, nor were they the blocks of today.
+        first: What the bundles begin to draw with.
+        first_bundles: By file, the number of its first bundle, counted through all files; plans of earlier versions
+            have none.
     """
 
     share: float
     limits: tuple[float, ...]
     turn: int = 0
     width: int = 1
-    is_even: bool = True
+    first: int = 0
+    first_bundles: Mapping[str, int] = field(default_factory=dict)
 
-    def bundles(self, numbers: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Return the bundles that blocks of a file are in.
+    def bundles(self, path: str, numbers: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Return the bundles that blocks of a file are in, counted through all files of the micro-batch.
 
         Args:
+            path: Of the file.
             numbers: Of the blocks in the file.
+
+        Raises:
+            IncompatibleCheckpointError: An earlier version planned it, and left other rows unread.
+            SourceUnavailableError: The file had no blocks when the micro-batch was planned.
+
+        Example:
+            >>> cut = BlockCut(share=0.5, limits=(0.5,) * 16, width=4, first_bundles={"/in/1": 0, "/in/2": 25})
+            >>> cut.bundles("/in/2", [0, 3, 4]).tolist()
+            [25, 25, 26]
         """
-        return np.asarray(numbers, np.int64) // self.width
+        if not self.first_bundles:
+            raise IncompatibleCheckpointError(
+                "a micro-batch is to run again that an earlier version of streamshed planned, which left other rows"
+                " unread: let that version finish it, then go on with this one"
+            )
+        if numbers and path not in self.first_bundles:
+            raise SourceUnavailableError(
+                f'"{path}" has rows that it did not have when the micro-batch was planned: was it written anew?'
+            )
+        return self.first_bundles.get(path, 0) + np.asarray(numbers, np.int64) // self.width
 
     def cohorts(self, drawn: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """Return the cohort of each block, or `UNREAD`.
@@ -105,7 +127,8 @@ class BlockCut:
             limits=tuple(document["limits"]),
             turn=document["turn"],
             width=document.get("width", 1),
-            is_even=document.get("is_even", False),
+            first=document.get("first", 0),
+            first_bundles=document.get("first_bundles", {}),
         )
 
     def to_document(self) -> dict[str, Any]:

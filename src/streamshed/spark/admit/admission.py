@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.accumulators import Accumulator
 
+from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_columns import Plan
 from streamshed.statistics.task_report import TaskReports
 
@@ -21,6 +22,7 @@ class Admission:
         cohort_keys: What queries group by whose windows may be dropped by group.
         drops_rows: Whether rows may be left out by their times although no window is dropped.
         block_sums: Whether state holds sums of cohorts of blocks, so that whole blocks may be left unread.
+        client: What tasks ask which blocks are read; None: all are.
         task_reports: What tasks tell of a stream that they read; None: nobody asks.
         samples: Whether rows may be sampled; if not, none asks what it would pass: the less there is to do for a row,
             the better Java compiles it.
@@ -33,6 +35,7 @@ class Admission:
     cohort_keys: tuple[tuple[str, ...], ...] = ()
     drops_rows: bool = False
     block_sums: bool = False
+    client: PlanClient | None = None
     task_reports: Accumulator[TaskReports] | None = None
     samples: bool = True
     clock: Plan | None = None

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from streamshed.columnar.spark_hash import as_uniform, xxhash64
-from streamshed.errors import IncompatibleCheckpointError
 from streamshed.joins.model.arrays import Booleans, Floats, Ints
 from streamshed.network.terms.cohorts import COHORTS
 from streamshed.planning.place.block_cut import BlockCut
@@ -19,7 +18,6 @@ from streamshed.planning.window_drop.track.retention import MOST_SLOTS
 from streamshed.sharing.gating import LEVELS
 from streamshed.spark.admit.sampled_rows import SHOWN_ONE_IN
 from streamshed.spark.common.internal_names import (
-    BLOCK_CUT,
     BY_LEVEL,
     FIRST_LEVEL,
     NOW,
@@ -113,20 +111,15 @@ class RowPlan:
     cut: BlockCut | None = None
 
     @classmethod
-    def of(cls, plan_values: Mapping[str, Any], whole_words: Sequence[int]) -> Self:
+    def of(cls, plan_values: Mapping[str, Any], whole_words: Sequence[int], cut: BlockCut | None = None) -> Self:
         """Read what a row was told; what it was not is as it is where nothing is shed.
 
-        Raises:
-            IncompatibleCheckpointError: An earlier version planned it, and left other rows unread.
+        Args:
+            plan_values: By name.
+            whole_words: What a row passes while nothing is shed.
+            cut: Which blocks are read; None: all.
         """
-        names = (SAMPLING_RATE, BY_LEVEL, RETAINED, BLOCK_CUT)
-        sampling_rate, by_level, retained, cut = (plan_values.get(name) for name in names)
-        block_cut = None if cut is None else BlockCut.from_document(cut)
-        if block_cut is not None and not block_cut.is_even:
-            raise IncompatibleCheckpointError(
-                "a micro-batch is to run again that an earlier version of streamshed planned, which left other rows"
-                " unread: let that version finish it, then go on with this one"
-            )
+        sampling_rate, by_level, retained = (plan_values.get(name) for name in (SAMPLING_RATE, BY_LEVEL, RETAINED))
         return cls(
             now=plan_values.get(NOW),
             codes=plan_values.get(SAMPLING_CODES),
@@ -135,7 +128,7 @@ class RowPlan:
             by_level=None if by_level is None else np.array(by_level[0], np.int64),
             retention=None if retained is None else Retention.of(retained),
             whole_words=np.array(whole_words, np.int64),
-            cut=block_cut,
+            cut=cut,
         )
 
     @property

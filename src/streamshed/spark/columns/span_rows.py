@@ -16,13 +16,13 @@ from pyspark.accumulators import Accumulator
 
 from streamshed.columnar.csv_rows import CsvFiles, CsvRows
 from streamshed.columnar.file_rows import FileRows
-from streamshed.columnar.row_file import AnySpan, FileStretches, RowFile, RowPart, RowReader, part_of_rows
+from streamshed.columnar.row_file import AnySpan, FileBlock, FileStretches, RowFile, RowPart, RowReader, part_of_rows
 from streamshed.columnar.spark_hash import block_draws, hash_of_row
 from streamshed.columnar.text_rows import TextRows
 from streamshed.columnar.texts.dictionaries import concatenated
 from streamshed.errors import SourceMismatchError
 from streamshed.joins.model.arrays import Ints
-from streamshed.planning.place.block_cut import UNREAD
+from streamshed.planning.place.block_cut import UNREAD, BlockCut
 from streamshed.spark.columns.row_admission import Admitted, RowPlaces, RowPlan, Words, admitted
 from streamshed.spark.columns.sampled_blocks import SampledBlocks
 from streamshed.spark.columns.taking import Taking
@@ -41,6 +41,7 @@ from streamshed.spark.common.internal_names import (
     SPAN_STOP,
     SUMS,
 )
+from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.statistics.task_report import TaskReport, TaskReports
 
 MOST_BLOCKS = 64
@@ -119,6 +120,7 @@ class SpanRows:
         identity: Those that identify a row; empty: its file and number do.
         salt: Of its hash.
         whole_words: What a row passes while nothing is shed, where windows may be dropped.
+        client: Asked which blocks are read; None: all are.
         reports: Told what the task has seen of the stream; None: nobody asks.
     """
 
@@ -132,6 +134,7 @@ class SpanRows:
     identity: tuple[str, ...] = ()
     salt: str
     whole_words: tuple[int, ...] = ()
+    client: PlanClient | None = None
     reports: Accumulator[TaskReports] | None = None
 
     def rows(self, record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -162,7 +165,8 @@ class SpanRows:
                 plan_values = {
                     name: spans.column(name)[0].as_py() for name in spans.schema.names if name != PARTITION_VALUES
                 }
-                plan = RowPlan.of(plan_values, self.whole_words)
+                cut = None if self.client is None else self.client.current().streams[self.salt].blocks
+                plan = RowPlan.of(plan_values, self.whole_words, cut)
             for stretch in self._stretches(spans):
                 yield from self._of_stretch(stretch, plan, seen)
 
@@ -203,8 +207,7 @@ class SpanRows:
             yield FileStretches(file, [within]), None
             return
         blocks = file.blocks(within.start, within.stop)
-        bundles = plan.cut.bundles([block.number for block in blocks])
-        cohorts = plan.cut.cohorts(block_draws(self.salt, path, bundles))
+        cohorts = cohorts_of_blocks(plan.cut, path, blocks)
         read = [block for block, cohort in zip(blocks, cohorts.tolist(), strict=True) if cohort != UNREAD]
         of_read = BlockCohorts(np.array([block.start for block in read], np.int64), cohorts[cohorts != UNREAD])
         if looks:
@@ -296,6 +299,21 @@ class SpanRows:
             return columns | {PASSES: pa.nulls(rows, kind)}
         arrays = [pa.array(word) for word in np.ascontiguousarray(words.T)]
         return columns | {PASSES: pa.StructArray.from_arrays(arrays, fields=list(kind))}
+
+
+def cohorts_of_blocks(cut: BlockCut, path: str, blocks: Sequence[FileBlock]) -> Ints:
+    """Return the cohort of each block of a file, or `UNREAD`.
+
+    Args:
+        cut: Which are read.
+        path: Of the file, as the plan has it.
+        blocks: Some of its blocks.
+
+    Raises:
+        IncompatibleCheckpointError: See `BlockCut.bundles`.
+        SourceUnavailableError: Likewise.
+    """
+    return cut.cohorts(block_draws(cut.first, cut.bundles(path, [block.number for block in blocks])))
 
 
 def stretches(spans: pa.RecordBatch) -> Iterator[Stretch]:

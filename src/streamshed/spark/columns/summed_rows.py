@@ -41,7 +41,6 @@ from streamshed.spark.common.far_ahead import most_ahead
 from streamshed.spark.common.in_arrow import in_arrow
 from streamshed.spark.common.internal_names import (
     BLOCK,
-    BLOCK_CUT,
     COHORT,
     FILE_PATH,
     FILE_ROW,
@@ -107,10 +106,6 @@ class ColumnWay:
     @property
     def _tells_cohorts(self) -> bool:
         return self.skips_blocks and self.admission.block_sums and self.admission.plan is not None
-
-    @property
-    def _plan_names(self) -> list[str]:
-        return [*admitting_names(self.admission), *([BLOCK_CUT] if self._tells_cohorts else [])]
 
     @property
     def reads_files(self) -> bool:
@@ -181,7 +176,7 @@ class ColumnWay:
 
     def _spans(self, files: DataFrame) -> DataFrame:
         """The spans of files, with what `SpanRows` asks for; tasks take them in turns."""
-        plan, names = self.admission.plan or self.admission.clock, self._plan_names
+        plan, names = self.admission.plan or self.admission.clock, admitting_names(self.admission)
         if self.reads_topics:
             return task_rows(files, plan, names, self.tasks)
         span_bytes = file_spans.LINES_BYTES if self._is_of_lines else file_spans.ROW_GROUPS_BYTES
@@ -217,6 +212,7 @@ class ColumnWay:
         if self._tells_cohorts:
             schema = schema.append(pa.field(COHORT, pa.int64())).append(pa.field(BLOCK, pa.int64()))
         salt, whole_words, reports = self.stream.name, self.admission.whole_words, self.admission.task_reports
+        client = self.admission.client if self._tells_cohorts else None
         if not self.reads_topics and self._is_of_lines:
             types = {RAW_TEXT: pa.string()}
             return SpanRows(
@@ -227,6 +223,7 @@ class ColumnWay:
                 types=types,
                 salt=salt,
                 whole_words=whole_words,
+                client=client,
                 reports=reports,
             )
         delivered = {column.name.lower() for column in self.stream.schema}
@@ -242,6 +239,7 @@ class ColumnWay:
             identity=_as_named(self.stream.identity.columns if self.admission.samples else (), types),
             salt=salt,
             whole_words=whole_words,
+            client=client,
             reports=reports,
         )
         return TopicTasks.of(of_rows, self.stream, self.tasks) if self.reads_topics else of_rows

@@ -17,7 +17,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from streamshed.columnar.row_file import RowFile
-from streamshed.columnar.spark_hash import block_draws
 from streamshed.columnar.topics.topic_client import client_settings
 from streamshed.columnar.topics.topic_rows import RecordReader, TopicRows, record_reader
 from streamshed.columnar.topics.topic_spans import TopicSpan, share_of_task
@@ -26,7 +25,7 @@ from streamshed.network.model.stream import Stream
 from streamshed.network.source.kafka_source import KafkaSource
 from streamshed.planning.place.block_cut import UNREAD, BlockCut
 from streamshed.spark.columns.row_admission import RowPlan
-from streamshed.spark.columns.span_rows import Seen, SpanRows, Stretch
+from streamshed.spark.columns.span_rows import Seen, SpanRows, Stretch, cohorts_of_blocks
 from streamshed.spark.common.internal_names import CARRIER_TIME, CARRIER_UNTIL, FILE_ROW, TOPIC_SPANS
 from streamshed.spark.plan.plan_columns import Plan, with_plan
 
@@ -113,8 +112,7 @@ class TopicTasks(SpanRows):
     def _unread(self, stretch: Stretch, cut: BlockCut) -> int:
         """How many offsets are in blocks that are not read: they were offered, too."""
         blocks = self._file(stretch).blocks(stretch.start, stretch.stop)
-        bundles = cut.bundles([block.number for block in blocks])
-        cohorts = cut.cohorts(block_draws(self.salt, stretch.path, bundles))
+        cohorts = cohorts_of_blocks(cut, stretch.path, blocks)
         sizes = np.array([block.stop - block.start for block in blocks])
         return int(sizes[cohorts == UNREAD].sum())
 

@@ -21,7 +21,6 @@ from streamshed.sharing.stream_work import StreamWork
 from streamshed.spark.admit.retained_rows import RetainedRows, retained_rows
 from streamshed.spark.common.far_ahead import microseconds_of
 from streamshed.spark.common.internal_names import (
-    BLOCK_CUT,
     BY_LEVEL,
     CARRIER_FROM,
     CARRIER_OPENED,
@@ -47,7 +46,6 @@ from streamshed.spark.common.internal_names import (
     TOPIC_SPANS,
 )
 from streamshed.spark.common.one_partition import one_partition
-from streamshed.spark.common.running_task import micro_batch_id
 from streamshed.spark.joins.side_drops import SideDrops, SideWork
 from streamshed.spark.plan.plan_client import PlanClient
 from streamshed.spark.plan.plan_columns import Plan
@@ -60,8 +58,7 @@ PLAN_SCHEMA = (
     f" {BY_LEVEL} array<array<array<bigint>>>, {SIZE_COLUMN} string, {SIZE_THRESHOLD} double, {LARGEST_SIZE} int,"
     f" {RATES_BY_SIZE} array<double>, {CODES_BY_SIZE} array<string>,"
     f" {RETAINED} struct<{RETAINED_BASE}:bigint,{RETAINED_STEP}:bigint,{RETAINED_WORDS}:array<array<bigint>>,"
-    f"{RETAINED_RATES}:array<double>>, {DRAW_CODE} int,"
-    f" {BLOCK_CUT} struct<share:double,limits:array<double>,turn:int,is_even:boolean>"
+    f"{RETAINED_RATES}:array<double>>, {DRAW_CODE} int"
 )
 """What a stream is told in a micro-batch."""
 _OF_DOMAIN = f"{OPENED} bigint, {CARRIER_OPENED} bigint, {NOW} bigint, {TOPIC_SPANS} array<string>"
@@ -155,7 +152,7 @@ def plan_table(
     parts |= of_sides
 
     def plan_rows(schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        row = client.plan(micro_batch_id())
+        row = client.current()
         values = {f"{prefix}{name}": value for prefix, one in parts.items() for name, value in one.values(row).items()}
         yield pa.RecordBatch.from_pylist([values], schema)
 
@@ -209,7 +206,6 @@ def plan_values(
         None if by_size is None or stream_gates.codes is None else list(stream_gates.codes),
         None if retained is None else _retained_values(retained),
         WHOLE if plan.join is None else plan.join.sampling_code,
-        None if plan.blocks is None else plan.blocks.to_document(),
     )
 
 

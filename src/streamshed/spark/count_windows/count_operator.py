@@ -16,7 +16,6 @@ from streamshed.answering.count_windows.count_figures import FIGURES, CountSerie
 from streamshed.answering.count_windows.count_numbering import CountNumbering, GroupName
 from streamshed.answering.table.answer_schema import ANSWER, LATE
 from streamshed.spark.common.late_processor import MapStateNeeded, ValueStateNeeded
-from streamshed.spark.common.running_task import micro_batch_id
 from streamshed.spark.plan.plan_client import PlanClient
 
 OUTPUT = (
@@ -61,7 +60,7 @@ class CountOperator(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N803 - Spark's names
         """Take in the rows of a micro-batch, a carrier's among them, and hand on what is answered."""
-        plan = self._client.plan(micro_batch_id())
+        plan = self._client.current()
         watermark = timerValues.getCurrentWatermarkInMs() * _MILLISECOND
         come = pd.concat(list(rows), ignore_index=True)
         come = come[come["definition_id"].isin(self._definitions)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamshed.planning.window_drop.track.window_drops import NOTHING_DROPPED, WindowDrops
-from streamshed.spark.common.running_task import micro_batch_id
 from streamshed.spark.plan.plan_client import PlanClient
 
 
@@ -25,7 +24,7 @@ class KnownDrops:
 
     def now(self) -> WindowDrops:
         """Return those that the running task's micro-batch knows."""
-        return self.fixed if self.client is None else self.client.plan(micro_batch_id()).drops
+        return self.fixed if self.client is None else self.client.current().drops
 
 
 NOTHING_KNOWN = KnownDrops()

@@ -11,6 +11,7 @@ import urllib.request
 from dataclasses import dataclass, field
 
 from streamshed.errors import StreamshedError
+from streamshed.spark.common.running_task import micro_batch_id
 from streamshed.spark.plan.plan_row import PlanRow
 
 TOKEN_HEADER = "X-Streamshed-Token"  # noqa: S105 - the name of the header, not what is in it
@@ -44,6 +45,15 @@ class PlanClient:
             PlanUnavailableError: The driver cannot be reached, or has none.
         """
         return _fetched_plan(self.url, self.token, micro_batch_id)
+
+    def current(self) -> PlanRow:
+        """Return the plan of the micro-batch that the running task belongs to.
+
+        Raises:
+            OutsideMicroBatchError: The task belongs to none.
+            PlanUnavailableError: The driver cannot be reached, or has none.
+        """
+        return self.plan(micro_batch_id())
 
 
 @functools.lru_cache(maxsize=_MOST_PLANS)

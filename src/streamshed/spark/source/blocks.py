@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
 
-from streamshed.columnar.spark_hash import block_draws
+from streamshed.columnar.spark_hash import block_draws, first_draw
 from streamshed.planning.place.block_cut import BlockCut
 from streamshed.planning.window_drop.track.window_drops import WindowDrops
 from streamshed.spark.plan.plan_row import PlanRow
@@ -16,25 +17,29 @@ from streamshed.spark.source.progress import MicroBatchReport
 from streamshed.spark.source.upcoming_rows import StreamRows
 
 Blocks = Mapping[str, tuple[int, ...]]
-"""How many rows the blocks of files have, by path on this machine."""
+"""How many rows the blocks of files have, by path on this machine, in the order in which the source has found them."""
 
 
-def block_cut(stream: str, blocks: Blocks, share: float, turn: int, width: int = 1) -> BlockCut | None:
+def block_cut(stream: str, blocks: Blocks, share: float, micro_batch_id: int, width: int = 1) -> BlockCut | None:
     """Return the cut at which a share of the rows is read, or just more; None: all blocks are.
 
     Args:
         stream: Name of the stream.
         blocks: Of its files.
         share: In (0, 1].
-        turn: Another one in each micro-batch.
+        micro_batch_id: Which micro-batch brings them.
         width: How many neighboring blocks are read together.
     """
     sizes = {path: np.array(rows, np.int64) for path, rows in blocks.items() if rows}
     if not sizes:
         return None
     bundles = {path: np.add.reduceat(rows, range(0, len(rows), width)) for path, rows in sizes.items()}
-    drawn = [block_draws(stream, path, range(len(rows))) for path, rows in bundles.items()]
-    return BlockCut.of(np.concatenate(drawn), np.concatenate([*bundles.values()]), share, turn, width)
+    first, behind = first_draw(stream, micro_batch_id), [*accumulate(map(len, bundles.values()))]
+    cut = BlockCut.of(
+        block_draws(first, range(behind[-1])), np.concatenate([*bundles.values()]), share, micro_batch_id, width
+    )
+    first_bundles = dict(zip(bundles, [0, *behind], strict=False))
+    return None if cut is None else replace(cut, first=first, first_bundles=first_bundles)
 
 
 def block_counts(streams: AbstractSet[str], upcoming: Mapping[str, StreamRows]) -> dict[str, int]:
@@ -79,7 +84,7 @@ def read_in_part(
 def block_cuts(
     read_shares: Mapping[str, float],
     upcoming: Mapping[str, StreamRows],
-    turn: int,
+    micro_batch_id: int,
     widths: Mapping[str, int],
 ) -> dict[str, BlockCut]:
     """Return which blocks are read of streams of which not all are, see `block_cut`.
@@ -87,11 +92,11 @@ def block_cuts(
     Args:
         read_shares: By stream, which share of its rows is to be read.
         upcoming: What each of these brings.
-        turn: Another one in each micro-batch.
+        micro_batch_id: Which micro-batch it is.
         widths: By stream, how many of its neighboring blocks are read together.
     """
     cuts = {
-        name: block_cut(name, upcoming[name].blocks, share, turn, widths.get(name, 1))
+        name: block_cut(name, upcoming[name].blocks, share, micro_batch_id, widths.get(name, 1))
         for name, share in read_shares.items()
     }
     return {name: cut for name, cut in cuts.items() if cut is not None}

@@ -46,6 +46,8 @@ from tests.spark.trunks.windows_of_duckdb import ExactWindows
 BLOCKS, ROWS_EACH = 100, 60
 READ = (1.0, 0.5, 0.25, 0.3, 1.0)
 """By step, the share of its rows that is to be read: more than that of the rows that are in a sample."""
+WIDTHS = (1, 1, 1, 2, 1)
+"""By step, how many neighboring blocks are read together."""
 GOLDEN = np.uint64(11400714819323198485)
 """2⁶⁴ ÷ the golden ratio, 1.618..."""
 LEAST_COHORTS = 8
@@ -130,6 +132,7 @@ SCENARIO = Scenario(
         codes={f"{stream}_{query}": CODES[step] for stream in STREAMS for query in QUERIES},
         # While the tolerant query keeps windows, all of its blocks are read, whatever share is asked for.
         read_shares=dict.fromkeys(STREAMS, READ[step]) if READ[step] < 1 else {"blocks": 0.5},
+        bundle_widths=dict.fromkeys(STREAMS, WIDTHS[step]),
         kept_shares={TOLERANT: 0.0} if READ[step] < 1 else {},
     ),
     exact={TOLERANT: ExactWindows(aggregate="top", call="max(v)", size=WINDOW_SECONDS, stream="blocks")},
@@ -146,7 +149,7 @@ def _cuts(outcome: Outcome, stream: str) -> dict[int, BlockCut | None]:
 def test_just_more_rows_are_read_than_was_asked(outcome: Outcome, stream: str) -> None:
     for step, cut in _cuts(outcome, stream).items():
         assert (cut is None) == (READ[step] == 1)
-        assert cut is None or READ[step] <= cut.share < READ[step] + 1.5 / BLOCKS
+        assert cut is None or READ[step] <= cut.share < READ[step] + 1.5 * WIDTHS[step] / BLOCKS
 
 
 def test_windows_of_which_blocks_are_not_read_are_gaps(outcome: Outcome) -> None:
@@ -176,12 +179,15 @@ class Kept:
             }
         )
         row = F.xxhash64(F.lit(stream), F.concat(F.lit("file://"), "path"), "number")
-        of_file = F.xxhash64(F.lit(f"{stream} block"), "path")
         uniform = F.shiftrightunsigned(row, 11) * F.lit(2.0**-53)
-        drawn = spark.createDataFrame(places).select(uniform.alias("row"), of_file.alias("of_file")).toPandas()
-        self._of_rows = drawn.row.to_numpy()
-        of_blocks = drawn.of_file.to_numpy().view(np.uint64) + places.block.to_numpy().astype(np.uint64) * GOLDEN
-        self._of_blocks = (of_blocks >> np.uint64(11)) * 2.0**-53
+        self._of_rows = spark.createDataFrame(places).select(uniform.alias("row")).toPandas().row.to_numpy()
+        readers = outcome.readers(stream)
+        numbers_read = spark.createDataFrame([(step, readers[step]) for step in range(STEPS)], "step int, number long")
+        first = F.xxhash64(F.lit(f"{stream} block"), "number").alias("first")
+        firsts: dict[int, int] = dict(numbers_read.select("step", first).toPandas().itertuples(index=False))
+        of_steps = np.array([firsts[step] for step in range(STEPS)], np.int64).view(np.uint64)[self.steps]
+        bundles = places.block.to_numpy() // np.array(WIDTHS)[self.steps]
+        self._of_blocks = ((of_steps + bundles.astype(np.uint64) * GOLDEN) >> np.uint64(11)) * 2.0**-53
 
     @cached_property
     def epoch(self) -> float:

@@ -42,7 +42,7 @@ def test_blocks_are_read_in_the_way_that_is_better_for_them(are_alike: bool, bet
     drawn = drawn_at(totals, ROWS, 7.0, effect, draws=40, seed=0)
     worse = min(ALL, WORKED_ON, key=lambda way: way == better)
     assert drawn.errors[worse] > 1.5 * drawn.errors[better]
-    assert drawn.errors[CHOSEN] < 1.3 * drawn.errors[better]
+    assert drawn.errors[CHOSEN] < 1.5 * drawn.errors[better]
 
 
 def test_where_reading_leaves_no_time_there_is_no_error() -> None:

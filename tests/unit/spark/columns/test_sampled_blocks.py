@@ -18,7 +18,7 @@ from streamshed.columnar.block_spread import BlockRows, BlockSpread
 from streamshed.columnar.column_work import column_work
 from streamshed.columnar.expressions.dialect import Dialect
 from streamshed.columnar.file_rows import BLOCK_ROWS
-from streamshed.columnar.spark_hash import block_draws, hash_of_row
+from streamshed.columnar.spark_hash import block_draws, first_draw, hash_of_row
 from streamshed.network.model.declared_stream import stream
 from streamshed.network.model.rows import Rows
 from streamshed.network.source.sources import folder
@@ -29,7 +29,6 @@ from streamshed.spark.columns.span_rows import SpanRows
 from streamshed.spark.columns.taking import SUMS_STRUCT, Taking
 from streamshed.spark.common.internal_names import (
     BLOCK,
-    BLOCK_CUT,
     COHORT,
     FILE_PATH,
     FILE_ROW,
@@ -43,9 +42,12 @@ from streamshed.spark.common.internal_names import (
     TAKEN_ROWS,
     TAKEN_TIME,
 )
+from streamshed.spark.source.blocks import block_cut
 from streamshed.statistics.task_report import TaskReport
+from tests.unit.spark.columns.given_cut import GivenCut
 
 BLOCKS = 24
+
 ROWS = BLOCKS * BLOCK_ROWS
 CHANCE = np.random.default_rng(6)
 LEVELS = np.repeat(CHANCE.normal(20.0, 8.0, BLOCKS), BLOCK_ROWS)
@@ -71,7 +73,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _told(declared: Rows, path: Path, types: dict[str, pa.DataType], told: dict[str, object]) -> BlockSpread:
+def _told(
+    declared: Rows, path: Path, types: dict[str, pa.DataType], told: dict[str, object], cut: BlockCut | None = None
+) -> BlockSpread:
     """What a task tells that reads the file."""
     rows = declared.filter("v > 25")
     queries = [
@@ -97,6 +101,7 @@ def _told(declared: Rows, path: Path, types: dict[str, pa.DataType], told: dict[
         schema=schema,
         types=types,
         salt="rows",
+        client=GivenCut(cut=cut),
         reports=accumulator,  # type: ignore[arg-type] # it is all that is asked of it
     )
     of_all = {FILE_PATH: f"file://{path}", PARTITION_VALUES: {"id": {"is_told": False, "value": None}}, **told}
@@ -143,11 +148,11 @@ def test_it_looks_on_until_it_has_seen_enough_and_never_at_a_part_of_a_block(pat
 
 
 def test_a_sample_of_blocks_and_rows_tells_of_all(path: Path) -> None:
-    drawn = block_draws("rows", str(path), range(BLOCKS))
-    cut = BlockCut.of(drawn, np.full(BLOCKS, BLOCK_ROWS), 0.7, 0)
+    drawn = block_draws(first_draw("rows", 3), range(BLOCKS))
+    cut = block_cut("rows", {str(path): (BLOCK_ROWS,) * BLOCKS}, 0.7, 3)
     assert cut is not None
     rate = 0.2
-    told = _told(PACKETS, path, TYPES, {SAMPLING_RATE: rate, BLOCK_CUT: cut.to_document()})
+    told = _told(PACKETS, path, TYPES, {SAMPLING_RATE: rate}, cut)
     identity = [pa.scalar("rows"), pa.scalar(f"file://{path}"), pa.array(TIMES)]
     hashes = hash_of_row(identity, ROWS).view(np.uint64) >> np.uint64(11)
     read = np.flatnonzero(cut.cohorts(drawn) != UNREAD)[:-1]

@@ -14,14 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from streamshed.columnar.file_rows import BLOCK_ROWS, MOST_ROWS
-from streamshed.columnar.spark_hash import block_draws, hash_of_row
+from streamshed.columnar.spark_hash import block_draws, first_draw, hash_of_row
 from streamshed.columnar.text_rows import BLOCK_BYTES, TextRows, block_sizes
 from streamshed.errors import SourceMismatchError
 from streamshed.planning.place.block_cut import UNREAD, BlockCut
 from streamshed.spark.columns.sampled_blocks import SampledBlocks
 from streamshed.spark.columns.span_rows import SpanRows
 from streamshed.spark.common.internal_names import (
-    BLOCK_CUT,
     COHORT,
     FILE_PATH,
     FILE_ROW,
@@ -32,7 +31,9 @@ from streamshed.spark.common.internal_names import (
     SPAN_START,
     SPAN_STOP,
 )
+from streamshed.spark.source.blocks import block_cut
 from streamshed.statistics.task_report import TaskReport
+from tests.unit.spark.columns.given_cut import GivenCut
 
 ROWS = 1 << 16
 
@@ -90,7 +91,13 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _read(path: Path, names: Iterable[str], told: Mapping[str, object], places: Iterable[int] = ()) -> pa.Table:
+def _read(
+    path: Path,
+    names: Iterable[str],
+    told: Mapping[str, object],
+    places: Iterable[int] = (),
+    cut: BlockCut | None = None,
+) -> pa.Table:
     """Read the file as a task that has it cut at some places, in spans from the last to the first."""
     schema = pa.schema([field for field in SCHEMA if field.name in {*names} or field.name.startswith("__")])
     passed, reports = Passed(schema, []), Told()
@@ -101,6 +108,7 @@ def _read(path: Path, names: Iterable[str], told: Mapping[str, object], places: 
         types={name: SCHEMA.field(name).type for name in names},
         identity=("id",),
         salt="rows",
+        client=GivenCut(cut=cut),
     )
     of_all = {FILE_PATH: f"file://{path}", PARTITION_VALUES: {"id": {"is_told": False, "value": None}}, **told}
     ends = [0, *places, path.stat().st_size]
@@ -157,19 +165,21 @@ def test_of_blocks_that_are_read_so_many_more_rows_are_kept(
     size, count, rate = BLOCK_ROWS, 64, share / 1.5
     ids, path = np.arange(size * count), tmp_path / "0.parquet"
     pq.write_table(pa.table({"id": ids}), path, row_group_size=len(ids) // groups)
-    drawn = block_draws("rows", str(path), range(count // width))
-    cut = BlockCut.of(drawn, np.full(count // width, width * size), share, 3, width)
+    before = {"/in/before": (size,) * 9}
+    cut = block_cut("rows", {**before, str(path): (size,) * count}, share, 3, width)
     assert cut is not None
-    cohorts = cut.cohorts(np.repeat(drawn, width))
-    told = {SAMPLING_RATE: rate, BLOCK_CUT: cut.to_document()}
-    together = _read(path, ["id"], told)
-    apart = _read(path, ["id"], told, range(1000, path.stat().st_size, 100_000))
+    drawn = block_draws(first_draw("rows", 3), -(-9 // width) + np.arange(count) // width)
+    cohorts = cut.cohorts(drawn)
+    assert 0 < (cohorts == UNREAD).sum() < count
+    told = {SAMPLING_RATE: rate}
+    together = _read(path, ["id"], told, cut=cut)
+    apart = _read(path, ["id"], told, range(1000, path.stat().st_size, 100_000), cut)
     assert together.equals(apart.sort_by(FILE_ROW))
     identity = [pa.scalar("rows"), pa.scalar(f"file://{path}"), pa.array(ids)]
     hashes = hash_of_row(identity, len(ids)).view(np.uint64) >> np.uint64(11)
     is_kept = (hashes * cut.share < rate * 2**53) & (cohorts != UNREAD)[ids // size]
     assert together["id"].to_pylist() == ids[is_kept].tolist()
-    assert together.num_rows == pytest.approx(rate * len(ids), rel=0.02)
+    assert together.num_rows == pytest.approx(rate / cut.share * size * (cohorts != UNREAD).sum(), rel=0.02)
     assert together[COHORT].to_pylist() == [cohorts[number // size] for number in together["id"].to_pylist()]
 
 

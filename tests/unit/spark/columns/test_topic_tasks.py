@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,11 @@ from streamshed.columnar.topics import topic_rows
 from streamshed.columnar.topics.topic_rows import RecordRun
 from streamshed.columnar.topics.topic_spans import BLOCK_OFFSETS, TopicSpan
 from streamshed.errors import MissingExtraError
-from streamshed.planning.place.block_cut import UNREAD
+from streamshed.planning.place.block_cut import UNREAD, BlockCut
 from streamshed.spark.columns import topic_tasks
 from streamshed.spark.columns.sampled_blocks import SampledBlocks
 from streamshed.spark.columns.topic_tasks import TopicTasks
 from streamshed.spark.common.internal_names import (
-    BLOCK_CUT,
     CARRIER_TIME,
     CARRIER_UNTIL,
     COHORT,
@@ -36,6 +35,7 @@ from streamshed.spark.common.internal_names import (
 from streamshed.spark.plan.plan_row import PlanRow
 from streamshed.spark.source.blocks import block_cut
 from streamshed.spark.source.upcoming_rows import StreamRows
+from tests.unit.spark.columns.given_cut import GivenCut
 
 TASKS = 3
 SPANS = (TopicSpan("packets", 0, 100, 100 + 40 * BLOCK_OFFSETS + 7), TopicSpan("packets", 2, 0, 11 * BLOCK_OFFSETS))
@@ -105,7 +105,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Reader:
     return reader
 
 
-def _read(handed: Handed, **told: Any) -> pa.Table:
+def _read(handed: Handed, told: Mapping[str, Any] = MappingProxyType({}), cut: BlockCut | None = None) -> pa.Table:
     """What all tasks read."""
     rows = TopicTasks(
         taking=handed,  # type: ignore[arg-type] # it is all that is asked of it
@@ -114,6 +114,7 @@ def _read(handed: Handed, **told: Any) -> pa.Table:
         types={name: SCHEMA.field(name).type for name in ("topic", "partition", "offset")},
         identity=("topic", "partition", "offset"),
         salt="rows",
+        client=GivenCut(cut=cut),
         columns={name: name for name in ("topic", "partition", "offset")},
         settings={},
         tasks=TASKS,
@@ -140,7 +141,7 @@ def test_tasks_read_all_records_once_and_count_them(reader: Reader) -> None:
 
 def test_one_task_brings_the_carrier(reader: Reader) -> None:
     handed = Handed()
-    _read(handed, **{CARRIER_TIME: 5, CARRIER_UNTIL: 3})
+    _read(handed, {CARRIER_TIME: 5, CARRIER_UNTIL: 3})
     assert handed.carriers == [("rows", 5, 3)]
     _read(handed)
     assert (len(handed.carriers), reader.rests) == (1, 2 * TASKS)
@@ -156,7 +157,7 @@ def test_a_worker_that_lacks_the_client_says_whose_topics_and_which_python(monke
 
 
 def test_rows_are_sampled_by_what_identifies_them_as_spark_samples_them(reader: Reader) -> None:
-    table = _read(Handed(), **{SAMPLING_RATE: 0.25})
+    table = _read(Handed(), {SAMPLING_RATE: 0.25})
     partitions, offsets = (np.array(column) for column in zip(*_records(), strict=True))
     identity = [pa.scalar("packets"), pa.array(partitions.astype(np.int32)), pa.array(offsets)]
     drawn = as_uniform(hash_of_row([pa.scalar("rows"), *identity], len(offsets)))
@@ -169,7 +170,7 @@ def test_blocks_that_are_not_in_the_cut_are_not_asked_for_but_counted(reader: Re
     cut = block_cut("rows", {span.place: span.block_sizes for span in SPANS}, 0.2, 0, width)
     assert cut is not None
     handed = Handed()
-    table = _read(handed, **{BLOCK_CUT: cut.to_document()})
+    table = _read(handed, cut=cut)
     asked = sum(stop - start for _, start, stop in reader.asked)
     assert asked == pytest.approx(cut.share * OFFERED)
     assert sum(handed.counts) == OFFERED - asked + table.num_rows

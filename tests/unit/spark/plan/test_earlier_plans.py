@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 from streamshed.answering.table.shed_interval import ShedInterval
-from streamshed.errors import IncompatibleCheckpointError
+from streamshed.errors import IncompatibleCheckpointError, SourceUnavailableError
 from streamshed.planning.place.block_cut import BlockCut
 from streamshed.planning.tree.quantization import WHOLE
-from streamshed.spark.columns.row_admission import RowPlan
-from streamshed.spark.common.internal_names import BLOCK_CUT
 from streamshed.spark.plan.plan_row import PlanRow, StreamPlan
+from streamshed.spark.source.blocks import block_cut
 
-CUT = BlockCut.of(np.arange(64) / 64, np.full(64, 10), 0.25, 3)
+CUT = block_cut("packets", {"/in/1": (10,) * 60, "/in/2": (10,) * 4}, 0.25, 3, 2)
 
 
 def _row(cut: BlockCut | None) -> PlanRow:
@@ -31,7 +29,7 @@ def _before(row: PlanRow) -> str:
     for plan in document["streams"].values():
         plan["row_groups"] = plan.pop("blocks")
         if plan["row_groups"] is not None:
-            del plan["row_groups"]["is_even"]
+            del plan["row_groups"]["first"], plan["row_groups"]["first_bundles"]
     for interval in document["shed"]:
         interval["in_row_groups"] = interval.pop("in_blocks")
     return json.dumps(document)
@@ -47,12 +45,18 @@ def test_one_that_left_row_groups_unread_tells_how_many_but_not_which() -> None:
     assert cut is not None
     assert cut.share == CUT.share
     with pytest.raises(IncompatibleCheckpointError, match="let that version finish it"):
-        RowPlan.of({BLOCK_CUT: cut.to_document()}, ())
+        cut.bundles("/in/1", [0])
 
 
 def test_a_plan_of_today_is_read_as_it_was_written() -> None:
     row = _row(CUT)
     assert PlanRow.from_json(row.to_json()) == row
-    cut = row.streams["packets"].blocks
-    assert cut is not None
-    assert RowPlan.of({BLOCK_CUT: cut.to_document()}, ()).cut == cut
+    assert CUT is not None
+    assert CUT.first_bundles == {"/in/1": 0, "/in/2": 30}
+
+
+def test_a_file_that_had_no_rows_is_not_taken_for_another() -> None:
+    assert CUT is not None
+    assert CUT.bundles("/in/3", []).tolist() == []
+    with pytest.raises(SourceUnavailableError, match='"/in/3" has rows that it did not have'):
+        CUT.bundles("/in/3", [0])

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from streamshed.columnar.block_spread import BlockRows, BlockSpread
 from streamshed.columnar.spark_hash import block_draws, first_draw
 from streamshed.network.run.load_prior import LoadPrior
+from streamshed.planning.plan.blocks_read import blocks_read
 from streamshed.planning.plan.budget import Budget
-from streamshed.planning.plan.read_shares import read_shares
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.speedup import SCATTERED_COST, UNREAD_COST, reading_cost
+from streamshed.statistics.speedup import UNREAD_COST, reading_cost, scattered_cost
 from streamshed.traces.trace import Trace
 from streamshed_bench.contract import BenchOptions, BenchResult
 from streamshed_bench.inputs.packet_input import packet_trace
@@ -123,30 +123,35 @@ def drawn_at(totals: Doubles, block_rows: int, load: float, effect: float, *, dr
     reading, work = load * READING / (1 + READING), load / (1 + READING)
     prior = LoadPrior(fixed_seconds=1.0, seconds_per_row=load / totals.shape[1], read_share=reading / load)
     coming = Statistics(offered_rows={"packets": totals.shape[1]}, load_model=LoadModel.initial(["packets"], prior))
-    chosen = read_shares({"packets": blocks}, (), coming, _BUDGET, {"packets": effect}).get("packets", 1.0)
-    worked_on = (1 - UNREAD_COST * reading) / ((SCATTERED_COST - UNREAD_COST) * reading + work)
-    shares = {CHOSEN: chosen, ALL: 1.0, WORKED_ON: min(1.0, worked_on)}
-    rates = {way: min(1.0, (1 - reading_cost(share) * reading) / (share * work)) for way, share in shares.items()}
+    chosen = blocks_read({"packets": blocks}, (), coming, _BUDGET, {"packets": effect})
+    worked_on = (1 - UNREAD_COST * reading) / ((scattered_cost(1) - UNREAD_COST) * reading + work)
+    shares = {CHOSEN: chosen.shares.get("packets", 1.0), ALL: 1.0, WORKED_ON: min(1.0, worked_on)}
+    widths = {CHOSEN: chosen.widths.get("packets", 1), ALL: 1, WORKED_ON: 1}
+    rates = {
+        way: min(1.0, (1 - reading_cost(share, scattered_cost(widths[way])) * reading) / (share * work))
+        for way, share in shares.items()
+    }
     return Drawn(
         block_rows=block_rows,
         load=load,
         read_shares=shares,
         errors={
-            way: _error(totals, block_rows, share, rates[way], draws=draws, seed=seed)
+            way: _error(totals, widths[way] * block_rows, share, rates[way], draws=draws, seed=seed)
             for way, share in shares.items()
             if rates[way] > 0
         },
     )
 
 
-def _error(totals: Doubles, block_rows: int, share: float, sampling_rate: float, *, draws: int, seed: int) -> float:
-    chance, truths = np.random.default_rng(seed), totals.sum(axis=1)
-    blocks = totals.shape[1] // block_rows
-    count, squares = max(1, round(share * blocks)), list[float]()
+def _error(totals: Doubles, bundle_rows: int, share: float, sampling_rate: float, *, draws: int, seed: int) -> float:
+    chance, truths, rows = np.random.default_rng(seed), totals.sum(axis=1), totals.shape[1]
+    bundles = -(-rows // bundle_rows)
+    count, squares = max(1, round(share * bundles)), list[float]()
     for draw in range(draws):
-        is_read = np.zeros(blocks, np.bool_)
-        is_read[np.argsort(block_draws(first_draw(f"{seed}", draw), range(blocks)))[:count]] = True
-        is_kept = np.repeat(is_read, block_rows) & (chance.random(totals.shape[1]) < sampling_rate)
-        estimates = totals @ is_kept / (count / blocks * sampling_rate)
+        is_read = np.zeros(bundles, np.bool_)
+        is_read[np.argsort(block_draws(first_draw(f"{seed}", draw), range(bundles)))[:count]] = True
+        are_rows_read = np.repeat(is_read, bundle_rows)[:rows]
+        is_kept = are_rows_read & (chance.random(rows) < sampling_rate)
+        estimates = totals @ is_kept / (are_rows_read.mean() * sampling_rate)
         squares += ((estimates / truths - 1) ** 2).tolist()
     return math.sqrt(statistics.fmean(squares))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from streamshed.statistics.load_model import LoadModel
-from streamshed.statistics.speedup import SCATTERED_COST, costed, reading_cost
+from streamshed.statistics.speedup import costed, reading_cost, scattered_cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +23,9 @@ class Statistics:
             the work on these; of a stream left out, none is skipped.
         read_shares: By stream, the share of its rows that is read: no larger share of its work is done. Of a stream
             left out, all are read.
-        scattered_costs: By stream, what a row costs that is read while others are not, see `reading_cost`; of a stream
-            left out, what is believed.
+        bundle_widths: By stream of which a share is read, how many neighboring blocks are read together; one of a
+            stream left out.
+        scattered_factors: By stream, how many times as long as believed it takes to read a share, see `scattered_cost`.
 
     Example:
         >>> from streamshed.network.run.load_prior import LoadPrior
@@ -47,10 +48,13 @@ class Statistics:
         >>> round(replace(statistics, fresh_shares={"packets": 0.25}).seconds({"packets": 0.5}), 3)
         1.6
 
-        Rows that are not read cost next to nothing, those that are read beside them twice as much:
+        Rows that are not read cost next to nothing, those that are read beside them several times as much:
 
-        >>> round(replace(statistics, read_shares={"packets": 0.2}).seconds({"packets": 0.1}), 3)
-        1.33
+        >>> round(replace(statistics, read_shares={"packets": 0.1}).seconds({"packets": 0.1}), 3)
+        1.411
+        >>> in_bundles = replace(statistics, read_shares={"packets": 0.1}, bundle_widths={"packets": 4})
+        >>> round(in_bundles.seconds({"packets": 0.1}), 3)
+        1.321
     """
 
     offered_rows: Mapping[str, int]
@@ -61,7 +65,8 @@ class Statistics:
     work_per_row: Mapping[str, float] = field(default_factory=dict)
     fresh_shares: Mapping[str, float] = field(default_factory=dict)
     read_shares: Mapping[str, float] = field(default_factory=dict)
-    scattered_costs: Mapping[str, float] = field(default_factory=dict)
+    bundle_widths: Mapping[str, int] = field(default_factory=dict)
+    scattered_factors: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def costed_rows(self) -> Mapping[str, float]:
@@ -77,9 +82,15 @@ class Statistics:
         """Predict what it takes to read all rows of `stream`."""
         return self.correction * self.costed_rows.get(stream, 0) * self.load_model.read_seconds_per_row(stream)
 
-    def scattered_cost(self, stream: str) -> float:
-        """Return what a row of `stream` costs that is read while others are not, see `reading_cost`."""
-        return self.scattered_costs.get(stream, SCATTERED_COST)
+    def scattered_cost(self, stream: str, width: float | None = None) -> float:
+        """Return what a row of `stream` costs that is read while others are not, see `speedup.scattered_cost`.
+
+        Args:
+            stream: Its name.
+            width: How many neighboring blocks are read together; None: as many as `bundle_widths` says.
+        """
+        width = self.bundle_widths.get(stream, 1) if width is None else width
+        return scattered_cost(width, self.scattered_factors.get(stream, 1.0))
 
     def unread_seconds(self, stream: str, read_share: float) -> float:
         """Predict how much less it takes to read a share of the rows of `stream` than to read them all."""

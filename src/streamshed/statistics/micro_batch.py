@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from streamshed.statistics.speedup import SCATTERED_COST, check_speedup, costed, reading_cost
+from streamshed.statistics.speedup import check_speedup, costed, reading_cost, scattered_cost
 
 _NEARLY_ALL = 1 - 1e-9
 """Of a stream that was not read whole no more was done: of all of its rows it is a small share."""
@@ -30,7 +30,9 @@ class MicroBatchOutcome:
         speedup: How many times faster rows were worked off than on the workers that costs are known for.
         work_per_row: By joined stream, how many units of work a row was; a row of others is one.
         read_shares: The share of its rows that was read, by stream; a stream left out was read whole.
-        scattered_costs: Of the former, what a row cost that was read, see `reading_cost`.
+        bundle_widths: Of the former, how many neighboring blocks were read together; one of a stream left out.
+        scattered_costs: Of the same, what a row cost that was read, see `reading_cost`; of a stream left out, what is
+            believed.
         is_cold: Whether it was one of the first of a run, which spend most of their time on compiling what the others
             use.
 
@@ -62,6 +64,7 @@ class MicroBatchOutcome:
     speedup: float = 1.0
     work_per_row: Mapping[str, float] = field(default_factory=dict)
     read_shares: Mapping[str, float] = field(default_factory=dict)
+    bundle_widths: Mapping[str, int] = field(default_factory=dict)
     scattered_costs: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -104,10 +107,14 @@ class MicroBatchOutcome:
     def _reading_costs(self) -> dict[str, float]:
         """By stream that was read in part, what reading cost of all that it takes to read every row."""
         return {
-            name: reading_cost(share, self.scattered_costs.get(name, SCATTERED_COST))
+            name: reading_cost(share, self.scattered_costs.get(name, scattered_cost(self.bundle_width(name))))
             for name, share in self.read_shares.items()
             if share < 1 and name in self.offered_rows
         }
+
+    def bundle_width(self, stream: str) -> int:
+        """Return how many neighboring blocks of `stream` were read together."""
+        return self.bundle_widths.get(stream, 1)
 
     @property
     def utilization(self) -> float:

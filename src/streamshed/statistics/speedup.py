@@ -6,9 +6,12 @@ from types import MappingProxyType
 UNREAD_COST = 0.03
 """What a row costs that is not read, of what it takes to read it: files are opened, and blocks passed over."""
 
-SCATTERED_COST = 2.0
+SCATTERED_COST = 3.0
 """What a row of a scattered block is believed to cost, of what it takes where all blocks are read: a library that reads
 pages one by one takes longer for each than one that reads them all."""
+BUNDLE_COST = 3.0
+"""What each bundle of neighboring blocks is believed to take besides: as long as so many of its blocks take where all
+are read."""
 
 
 def costed(
@@ -41,7 +44,23 @@ def costed(
     }
 
 
-def reading_cost(read_share: float, scattered_cost: float = SCATTERED_COST) -> float:
+def scattered_cost(width: float, factor: float = 1.0) -> float:
+    """Return what a row costs that is read while others are not, of what it takes where all are: s, at least 1.
+
+    For bundles of w blocks it is k·(`SCATTERED_COST` + `BUNDLE_COST`/w).
+
+    Args:
+        width: w.
+        factor: k, how many times as long it takes as is believed.
+
+    Example:
+        >>> scattered_cost(1), scattered_cost(4), scattered_cost(1, factor=0.5), scattered_cost(4, factor=0.1)
+        (6.0, 3.75, 3.0, 1.0)
+    """
+    return max(1.0, factor * (SCATTERED_COST + BUNDLE_COST / width))
+
+
+def reading_cost(read_share: float, scattered_cost: float) -> float:
     """Return what reading takes, of all that it takes to read every row, where a share of the rows is read.
 
     No more than to read them all: that is what is done where so many blocks are scattered that it is faster.
@@ -51,7 +70,7 @@ def reading_cost(read_share: float, scattered_cost: float = SCATTERED_COST) -> f
         scattered_cost: What a row costs that is read, of what it takes where all are, at least 1.
 
     Example:
-        >>> reading_cost(0.1), reading_cost(0.8), reading_cost(0.5, scattered_cost=1.0)
+        >>> reading_cost(0.1, 2.0), reading_cost(0.8, 2.0), reading_cost(0.5, 1.0)
         (0.227, 1.0, 0.515)
     """
     return min(1.0, scattered_cost * read_share + (1.0 - read_share) * UNREAD_COST)

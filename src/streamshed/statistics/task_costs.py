@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from streamshed.statistics.fading import faded
 from streamshed.statistics.micro_batch import MicroBatchOutcome
-from streamshed.statistics.speedup import UNREAD_COST, reading_cost
+from streamshed.statistics.speedup import UNREAD_COST, reading_cost, scattered_cost
 from streamshed.statistics.task_report import TaskReport
 
 _LEFT = 0.8
 """What is left of a measurement's weight one micro-batch later: five micro-batches count."""
 
-DEAREST_SCATTERED = 8.0
-"""A row that is read while others are not is taken to cost at most so many times what it costs where all are read."""
+DEAREST_SCATTERED = 4.0
+"""To read a share is taken to cost at most so many times what is believed."""
 
 MOST_LEFT = 0.05
 """Where tasks leave a larger share of the rows to Spark, they do not tell what rows cost."""
@@ -55,8 +55,8 @@ def with_task_seconds(
 
     Args:
         earlier: By stream, as `LoadModel` counts rows: work_seconds and work_rows; read_seconds and read_rows of
-            micro-batches that read all rows; scattered_seconds, scattered_rows and unread_rows of those that left some
-            unread.
+            micro-batches that read all rows; scattered_seconds, scattered_costs and unread_rows of those that left some
+            unread: these costs are the believed ones, see `scattered_cost`, as rows that are read where all are.
         reports: What the tasks of the micro-batch told.
         outcome: What came of it.
         parallel_tasks: How many of them ran at a time.
@@ -78,7 +78,9 @@ def with_task_seconds(
 def _of_reading(outcome: MicroBatchOutcome, stream: str, seconds: float) -> _Sums:
     rows, share = outcome.costed_offered_rows[stream], outcome.read_shares.get(stream, 1.0)
     if share < 1:
-        return {"scattered_seconds": seconds, "scattered_rows": share * rows, "unread_rows": (1.0 - share) * rows}
+        unread_rows, believed = (1.0 - share) * rows, reading_cost(share, scattered_cost(outcome.bundle_width(stream)))
+        of_scattered = believed * rows - UNREAD_COST * unread_rows
+        return {"scattered_seconds": seconds, "scattered_costs": of_scattered, "unread_rows": unread_rows}
     return {"read_seconds": seconds, "read_rows": rows}
 
 
@@ -120,38 +122,38 @@ def task_costs(sums: Mapping[str, _Sums]) -> TaskCosts:
     return {
         name: TaskCost(_read_seconds_per_row(parts), parts["work_seconds"] / parts["work_rows"])
         for name, parts in sums.items()
-        if min(parts.values()) > 0
+        if min(parts.values()) > 0 and parts.keys() & {"read_rows", "scattered_costs"}
     }
 
 
-def scattered_costs(sums: Mapping[str, _Sums]) -> dict[str, float]:
-    """Return, by stream, what a row costs that is read while others are not, of what it costs where all are.
+def scattered_factors(sums: Mapping[str, _Sums]) -> dict[str, float]:
+    """Return, by stream, how many times as long as believed it takes to read a share of its rows.
 
     Args:
         sums: What tasks have told, see `with_task_seconds`.
 
     Example:
-        A million rows were read in 0.5 s; of as many, of which a tenth was read, in 0.1275 s.
+        A million rows were read in 0.5 s; of as many, of which a tenth was read, in 0.1635 s: a row cost three times as
+        much as where all are read, which was believed to be six times.
 
         >>> told = {"read_seconds": 0.5, "read_rows": 1e6,
-        ...         "scattered_seconds": 0.1275, "scattered_rows": 1e5, "unread_rows": 9e5}
-        >>> {name: round(cost, 6) for name, cost in scattered_costs({"packets": told}).items()}
-        {'packets': 2.28}
+        ...         "scattered_seconds": 0.1635, "scattered_costs": 6e5, "unread_rows": 9e5}
+        >>> {name: round(factor, 6) for name, factor in scattered_factors({"packets": told}).items()}
+        {'packets': 0.5}
     """
-    of_both = {name: parts for name, parts in sums.items() if {"read_rows", "scattered_rows"} <= parts.keys()}
-    return {name: _scattered_cost(parts) for name, parts in of_both.items()}
+    of_both = {name: parts for name, parts in sums.items() if {"read_rows", "scattered_costs"} <= parts.keys()}
+    return {name: _scattered_factor(parts) for name, parts in of_both.items()}
 
 
-def _scattered_cost(parts: _Sums) -> float:
+def _scattered_factor(parts: _Sums) -> float:
     """As far as it is told apart from what passing over blocks takes."""
     rows_of_seconds = parts["scattered_seconds"] / _read_seconds_per_row(parts)
-    cost = (rows_of_seconds - UNREAD_COST * parts["unread_rows"]) / parts["scattered_rows"]
-    return min(max(cost, 1.0), DEAREST_SCATTERED)
+    factor = (rows_of_seconds - UNREAD_COST * parts["unread_rows"]) / parts["scattered_costs"]
+    return min(max(factor, 0.0), DEAREST_SCATTERED)
 
 
 def _read_seconds_per_row(parts: _Sums) -> float:
-    """Where no micro-batch has read all of its rows, scattered rows are believed to cost `SCATTERED_COST`."""
+    """Where no micro-batch has read all of its rows, scattered rows cost what is believed."""
     if "read_rows" in parts:
         return parts["read_seconds"] / parts["read_rows"]
-    rows = parts["scattered_rows"] + parts["unread_rows"]
-    return parts["scattered_seconds"] / (reading_cost(parts["scattered_rows"] / rows) * rows)
+    return parts["scattered_seconds"] / (parts["scattered_costs"] + UNREAD_COST * parts["unread_rows"])

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -106,13 +105,11 @@ class _Run:
         before, self.watermark = self.watermark, END if is_last else max(self.watermark, self.latest - DELAY)
         plan = SimpleNamespace(open=before, drained_at=END if is_last else None)
         series = CountSeries(QUERY, 0, self.windows, Carriage.LONG, is_collected=True)
-        operator = CountOperator([series], SimpleNamespace(plan=lambda _: plan))  # type: ignore[arg-type]
+        operator = CountOperator([series], SimpleNamespace(current=lambda: plan))  # type: ignore[arg-type]
         operator.init(self.state)  # type: ignore[arg-type]
         timers = SimpleNamespace(getCurrentWatermarkInMs=lambda: self.watermark // MILLISECOND)
         halves = [_frame(rows[::2]), _frame(rows[1::2])]
-        with patch("streamshed.spark.count_windows.count_operator.micro_batch_id", return_value=0):
-            told = [table for frame in operator.handleInputRows(None, iter(halves), timers) for table in [frame]]
-        for table in told:
+        for table in operator.handleInputRows(None, iter(halves), timers):
             for row in table.to_dict("records"):
                 if row["kind"] == LATE:
                     self.late += row["rows"]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from streamshed.columnar.spark_hash import block_draws, first_draw
 from streamshed.network.terms.join_shedding import COHORTS
 from streamshed.planning.place.block_cut import UNREAD, BlockCut
-from streamshed.planning.plan.bundle_width import LEAST_BUNDLES, MOST_EFFECT, bundle_width
 from streamshed.spark.source.blocks import block_cut
 
 SIZES = st.lists(st.integers(0, 1000), max_size=80)
@@ -70,21 +69,6 @@ def test_neighbors_are_read_together_or_not_at_all(files: list[list[int]], share
         read += int(np.array(rows, np.int64)[cohorts != UNREAD].sum())
         total += sum(rows)
     assert cut.share == read / total >= share * (1 - 1e-12)
-
-
-@given(
-    blocks=st.integers(1, 10**6),
-    share=SHARES,
-    correlation=st.floats(1e-7, 1.0),
-    fades=st.floats(0.0, 1.0),
-)
-def test_bundles_are_many_and_hardly_differ(blocks: int, share: float, correlation: float, fades: float) -> None:
-    """Rows of a block have one correlation, those of two neighbors of a bundle no larger one."""
-    of_block = 1 + 8191 * correlation
-    width = bundle_width(share * blocks, of_block)
-    within, across = 8191 * correlation, 8192 * (width - 1) * correlation * fades
-    assert 1 + within + across <= max(MOST_EFFECT, of_block) * (1 + 1e-3)
-    assert width == 1 or share * blocks / width >= LEAST_BUNDLES
 
 
 def test_few_blocks_of_several_micro_batches_are_in_different_cohorts() -> None:

@@ -16,7 +16,7 @@ from streamshed.control.steps.expect import MOST_WRITTEN
 from streamshed.network.model.network import network
 from streamshed.network.run.load_prior import LoadPrior
 from streamshed.planning.explain.clock_work import ClockWork
-from streamshed.planning.plan.bundle_width import LEAST_BUNDLES
+from streamshed.planning.plan.blocks_read import LEAST_BUNDLES, WIDEST
 from streamshed.planning.window_drop.choose.drop_plan import PATIENCE, PATIENCE_WHEN_CLEAR
 from streamshed.planning.window_drop.track.decisions import UpcomingWindows
 from streamshed.planning.window_drop.track.open_windows import EventTimes
@@ -52,7 +52,7 @@ def _read_share(loop: ControlLoop) -> float:
 def test_where_rows_of_blocks_are_alike_more_are_read_in_the_first_micro_batch_of_a_burst() -> None:
     in_no_order, alike = (_learned(BlockSpread(effect, 1.0)) for effect in (1.0, 3000.0))
     assert _read_share(in_no_order) < 0.2
-    assert _read_share(alike) > 2 * _read_share(in_no_order)
+    assert _read_share(alike) > 1.3 * _read_share(in_no_order)
 
 
 def test_neighbors_are_read_together_where_blocks_hardly_differ() -> None:
@@ -61,7 +61,7 @@ def test_neighbors_are_read_together_where_blocks_hardly_differ() -> None:
         loop = _learned(BlockSpread(effect, 1.0))
         decision = loop.plan(replace(upcoming(9, ROWS), blocks={"packets": 100_000}))
         widths.append(decision.bundle_widths)
-    assert widths == [{"packets": 16}, {"packets": 1}]
+    assert widths == [{"packets": WIDEST}, {"packets": 1}]
     few = _learned(BlockSpread(1.0, 1.0)).plan(replace(upcoming(9, ROWS), blocks={"packets": 600}))
     assert few.read_shares["packets"] * 600 < 2 * LEAST_BUNDLES < 600
     assert few.bundle_widths == {"packets": 1}

@@ -15,8 +15,8 @@ from streamshed.control.settings import ControlSettings
 from streamshed.network.model.network import network
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
-from streamshed.statistics.speedup import SCATTERED_COST, reading_cost
-from streamshed.statistics.task_costs import DEAREST_SCATTERED, scattered_costs
+from streamshed.statistics.speedup import UNREAD_COST, reading_cost, scattered_cost
+from streamshed.statistics.task_costs import DEAREST_SCATTERED, scattered_factors, task_costs
 from streamshed.statistics.task_report import TaskReport
 from tests.unit.control.examples import outcome, upcoming
 from tests.unit.planning.networks import rows_of
@@ -129,16 +129,19 @@ def test_it_holds_for_workers_that_are_not_as_fast_as_was_thought() -> None:
     assert again["read_rows"] == before["read_rows"]
 
 
-def read_in_part(world: World, scattered_cost: float, *, read_share: float = 0.1) -> MicroBatchOutcome:
-    """Run a micro-batch of a million rows of which a share is read, and return what the loop knows of it."""
+def read_in_part(world: World, factor: float, *, read_share: float = 0.1, width: int = 1) -> MicroBatchOutcome:
+    """Run a micro-batch of a million rows of which a share is read, and return what the loop knows of it.
+
+    It takes so many times as long as is believed to read the rows that are read.
+    """
     number, rows = world.micro_batches, 1_000_000
-    reading = world.read * rows * reading_cost(read_share, scattered_cost)
+    reading = world.read * rows * reading_cost(read_share, scattered_cost(width, factor))
     work = world.work * rows * read_share
     world.loop.plan(upcoming(number, {"packets": rows}))
     clocks = TaskReport(read_seconds=TASKS * reading, work_seconds=TASKS * work)
     taken = outcome(number, {"packets": rows}, {"packets": read_share}, world.fixed + reading + work)
     world.loop.record(
-        replace(taken, read_shares={"packets": read_share}),
+        replace(taken, read_shares={"packets": read_share}, bundle_widths={"packets": width}),
         Measured(task_reports={"packets": clocks}, parallel_tasks=TASKS),
     )
     world.micro_batches += 1
@@ -147,48 +150,48 @@ def read_in_part(world: World, scattered_cost: float, *, read_share: float = 0.1
     return last
 
 
-def test_where_blocks_are_left_unread_from_the_start_scattered_rows_are_believed_to_cost_twice_as_much() -> None:
+@pytest.mark.parametrize("width", [1, 8])
+def test_where_blocks_are_left_unread_from_the_start_scattered_rows_cost_what_is_believed(width: int) -> None:
     world = World(1.0, 5e-8, 2.5e-7, is_timed=True)
-    last = read_in_part(world, SCATTERED_COST)
+    last = read_in_part(world, 1.0, width=width)
     assert last.scattered_costs == {}
     assert world.loop.state.load_model.tasks["packets"] == pytest.approx((5e-8, 2.5e-7))
 
 
-@given(scattered_cost=st.floats(1.0, 4.0), read_share=st.floats(0.01, 0.24))
-def test_what_scattered_rows_cost_is_learned(scattered_cost: float, read_share: float) -> None:
+@given(factor=st.floats(0.4, 1.3), read_share=st.floats(0.01, 0.12), widths=st.lists(st.sampled_from([1, 2, 4, 16])))
+def test_what_scattered_rows_cost_is_learned(factor: float, read_share: float, widths: list[int]) -> None:
     """It is known after one micro-batch; and however many read no other rows, what all rows cost is not forgotten."""
     world = World(1.0, 5e-8, 2.5e-7, is_timed=True)
     world.run(1_000_000)
-    for _ in range(3):
-        last = read_in_part(world, scattered_cost, read_share=read_share)
-        assert last.scattered_costs["packets"] == pytest.approx(scattered_cost)
-        assert last.costed_rows["packets"] == pytest.approx(1e6 * reading_cost(read_share, scattered_cost))
+    for width in (*widths, 8):
+        cost = scattered_cost(width, factor)
+        last = read_in_part(world, factor, read_share=read_share, width=width)
+        assert last.scattered_costs["packets"] == pytest.approx(cost)
+        assert last.costed_rows["packets"] == pytest.approx(1e6 * reading_cost(read_share, cost))
     assert world.loop.state.load_model.tasks["packets"] == pytest.approx((5e-8, 2.5e-7))
-    expected = world.fixed + 1e6 * (reading_cost(read_share, scattered_cost) * world.read + read_share * world.work)
+    expected = world.fixed + 1e6 * (reading_cost(read_share, cost) * world.read + read_share * world.work)
     assert last.processing_seconds == pytest.approx(expected)
 
 
 def test_the_dearer_scattered_rows_have_been_the_fewer_are_read() -> None:
     shares = []
-    for scattered_cost in (1.0, 2.0, 4.0):
+    for factor in (0.2, 0.5, 1.0):
         world = World(1.0, 5e-8, 2.5e-7, is_timed=True)
         world.run(1_000_000)
-        read_in_part(world, scattered_cost)
+        read_in_part(world, factor)
         coming = replace(upcoming(world.micro_batches, {"packets": 100_000_000}), blocks={"packets": 100_000})
         shares.append(world.loop.plan(coming).read_shares["packets"])
     assert shares == sorted(set(shares), reverse=True)
 
 
-def test_scattered_rows_are_never_believed_to_be_cheaper_or_much_dearer_than_others() -> None:
-    told = {"read_seconds": 1.0, "read_rows": 1e6, "scattered_rows": 1e5, "unread_rows": 9e5}
-    for seconds, cost in (
-        (0.05, 1.0),
-        (0.127, 1.0),
-        (0.227, 2.0),
-        (0.827, DEAREST_SCATTERED),
-        (3.0, DEAREST_SCATTERED),
-    ):
-        assert scattered_costs({"packets": {**told, "scattered_seconds": seconds}})["packets"] == pytest.approx(cost)
+def test_scattered_rows_are_never_believed_to_be_much_dearer_than_they_are_known_to_be() -> None:
+    unread = {"scattered_costs": 6e5, "unread_rows": 9e5}
+    told = {"read_seconds": 1.0, "read_rows": 1e6, **unread}
+    passing = UNREAD_COST * 0.9
+    for seconds, factor in ((0.01, 0.0), (passing + 0.3, 0.5), (passing + 2.4, DEAREST_SCATTERED), (9.0, 4.0)):
+        learned = scattered_factors({"packets": {**told, "scattered_seconds": seconds}})
+        assert learned == {"packets": pytest.approx(factor)}
+    assert scattered_cost(1, 0.0) == 1.0
 
 
 def test_what_rows_cost_outlasts_the_longest_burst() -> None:
@@ -196,10 +199,16 @@ def test_what_rows_cost_outlasts_the_longest_burst() -> None:
     world.run(1_000_000)
     before = dict(world.loop.state.learned.task_seconds["packets"])
     for _ in range(5):
-        read_in_part(world, 3.0)
+        read_in_part(world, 0.5)
     after = world.loop.state.learned.task_seconds["packets"]
     assert (after["read_seconds"], after["read_rows"]) == (before["read_seconds"], before["read_rows"])
-    assert after["scattered_rows"] == pytest.approx(1e5 * sum(0.8**age for age in range(5)))
+    assert after["scattered_costs"] == pytest.approx(6e5 * sum(0.8**age for age in range(5)))
+
+
+def test_what_an_earlier_version_has_learned_of_scattered_rows_alone_is_passed_over() -> None:
+    told = {"work_seconds": 1.0, "work_rows": 1e6, "scattered_seconds": 0.5, "scattered_rows": 1e6, "unread_rows": 9e6}
+    assert task_costs({"packets": told}) == {}
+    assert scattered_factors({"packets": told}) == {}
 
 
 def test_tasks_that_leave_many_rows_to_spark_do_not_tell_what_rows_cost() -> None:

@@ -6,7 +6,7 @@ from streamshed.network.run.load_prior import LoadPrior
 from streamshed.statistics.forecast import Statistics
 from streamshed.statistics.load_model import LoadModel
 from streamshed.statistics.micro_batch import MicroBatchOutcome
-from streamshed.statistics.speedup import reading_cost
+from streamshed.statistics.speedup import reading_cost, scattered_cost
 
 VALID: dict[str, Any] = {
     "micro_batch_id": 7,
@@ -49,7 +49,7 @@ def test_rows_that_were_not_read_cost_next_to_nothing() -> None:
         started_at_seconds=0.0,
         read_shares={"packets": share},
     )
-    expected = 0.5 + rows * 1e-6 * (reading_cost(share) + done)
+    expected = 0.5 + rows * 1e-6 * (reading_cost(share, scattered_cost(1)) + done)
     assert model.seconds(measured.costed_rows, measured.costed_shares) == pytest.approx(expected)
     coming = Statistics(offered_rows={"packets": rows}, load_model=model, read_shares={"packets": share})
     assert coming.seconds({"packets": done}) == pytest.approx(expected)

@@ -9,7 +9,7 @@ from streamshed.network.model.network import QueryNetwork
 from streamshed.planning.plan.coming_work import LEAST_SHARE
 from streamshed.planning.window_drop.track.stale import Interval, fresh_share, of_streams, stale_times
 from streamshed.statistics.forecast import Statistics
-from streamshed.statistics.task_costs import scattered_costs
+from streamshed.statistics.task_costs import scattered_factors
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def estimated(request: Request) -> Statistics:
         speedup=upcoming.speedup,
         work_per_row=upcoming.work_per_row,
         fresh_shares=_fresh_shares(request),
-        scattered_costs=scattered_costs(state.learned.task_seconds),
+        scattered_factors=scattered_factors(state.learned.task_seconds),
     )
 
 

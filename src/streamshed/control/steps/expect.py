@@ -13,10 +13,10 @@ from streamshed.control.state import ControlState
 from streamshed.control.steps.estimate import Request
 from streamshed.network.model.network import QueryNetwork
 from streamshed.planning.explain.clock_work import ClockWork
+from streamshed.planning.plan.blocks_read import BlocksRead, blocks_read
 from streamshed.planning.plan.budget import LASTING_SHARE, Budget
 from streamshed.planning.plan.coming_work import ComingWork
 from streamshed.planning.plan.kept_work import KeptWork
-from streamshed.planning.plan.read_shares import read_shares
 from streamshed.planning.plan.work_shares import WORTH_SAVING
 from streamshed.planning.tree.work_tree import WorkTree
 from streamshed.planning.window_drop.choose.drop_plan import DropPlan
@@ -68,7 +68,7 @@ def expected(
     time: OwnTime,
     decided: DropPlan | None = None,
 ) -> Expectation:
-    """Return what the micro-batch brings, and the time that there is for it; see `read_shares`.
+    """Return what the micro-batch brings, and the time that there is for it; see `blocks_read`.
 
     Args:
         request: What is to be decided.
@@ -80,21 +80,22 @@ def expected(
     everything = _expected(request, statistics, kept_work, time)
     effects = design_effects(request.state.learned.block_spreads)
 
-    def shares(needed_whole: Container[str]) -> dict[str, float]:
-        return read_shares(everything.unread, needed_whole, statistics, everything.budget, effects)
+    def read(needed_whole: Container[str]) -> BlocksRead:
+        return blocks_read(everything.unread, needed_whole, statistics, everything.budget, effects)
 
-    spared = shares(())
-    if not spared:
+    spared = read(())
+    if not spared.shares:
         return everything
     work = everything.work
     keeping = streams_that_keep_windows(work, work.upcoming.drops if decided is None else decided.drops)
-    read_in_part = replace(statistics, read_shares=shares(keeping))
-    expectation = _expected(request, read_in_part, kept_work, time, spared)
+    now = read(keeping)
+    read_in_part = replace(statistics, read_shares=now.shares, bundle_widths={**spared.widths, **now.widths})
+    expectation = _expected(request, read_in_part, kept_work, time, spared.shares)
     return replace(
         expectation,
         work=replace(expectation.work, windows=decided),
         useful=replace(expectation.useful, windows=decided),
-        read_for_windows=keeping & spared.keys(),
+        read_for_windows=keeping & spared.shares.keys(),
     )
 
 

@@ -9,7 +9,8 @@ from streamshed.control.state import ControlState
 from streamshed.statistics.learned import LearnedStatistics
 from streamshed.statistics.measured import Measured
 from streamshed.statistics.micro_batch import MicroBatchOutcome
-from streamshed.statistics.task_costs import scattered_costs, task_costs, with_task_seconds
+from streamshed.statistics.speedup import scattered_cost
+from streamshed.statistics.task_costs import scattered_factors, task_costs, with_task_seconds
 
 
 def learn(
@@ -24,7 +25,9 @@ def learn(
     if state.last_outcome is not None and outcome.micro_batch_id <= state.last_outcome.micro_batch_id:
         return state, _entry(state, decision, outcome, learned=False)
     task_seconds = _task_seconds(state, outcome, measured)
-    outcome = replace(outcome, scattered_costs=scattered_costs(task_seconds))
+    factors = scattered_factors(task_seconds).items()
+    costs = {stream: scattered_cost(outcome.bundle_width(stream), factor) for stream, factor in factors}
+    outcome = replace(outcome, scattered_costs=costs)
     load_model = state.load_model
     if not outcome.is_cold:
         load_model = load_model.updated(outcome, _functions(state, outcome), task_costs(task_seconds))

@@ -9,11 +9,9 @@ from streamshed.control.steps.estimate import Request
 from streamshed.control.steps.expect import Expectation
 from streamshed.control.steps.spread import QuerySpread
 from streamshed.network.words.byte_size import rounded_byte_size
-from streamshed.planning.plan.bundle_width import bundle_width
 from streamshed.planning.plan.plan import SheddingPlan
 from streamshed.planning.plan.query_rates import QueryRates
 from streamshed.planning.window_drop.track.state_limit import TIGHT, Pressure, StateUse
-from streamshed.statistics.design_effects import BELIEVED, design_effects
 from streamshed.statistics.forecast import Statistics
 
 _NO_ROOM = "gaps of all queries cannot be kept within their max_gap"
@@ -38,7 +36,7 @@ def recorded(
         drops=spread.drops,
         row_shares=_row_shares(statistics, applied),
         fresh_shares=statistics.fresh_shares,
-        **_what_is_read(request, statistics),
+        **_what_is_read(statistics),
         kept_shares={} if applied.windows is None else applied.windows.kept_shares,
         plan=_expected(allowed.plan, expectation, planned),
         reason=allowed.plan.reason,
@@ -73,14 +71,10 @@ def _row_shares(statistics: Statistics, applied: QueryRates) -> dict[str, float]
     return {stream: share * fresh.get(stream, 1.0) for stream, share in applied.row_shares.items()}
 
 
-def _what_is_read(request: Request, statistics: Statistics) -> dict[str, Any]:
+def _what_is_read(statistics: Statistics) -> dict[str, Any]:
     """Per stream of which blocks are left unread, which share is read, and how many neighbors together."""
-    shares, effects = statistics.read_shares, design_effects(request.state.learned.block_spreads)
-    counts = request.upcoming.blocks
-    widths = {
-        name: bundle_width(share * counts.get(name, 0), effects.get(name, BELIEVED)) for name, share in shares.items()
-    }
-    return {"read_shares": shares, "bundle_widths": widths}
+    shares, widths = statistics.read_shares, statistics.bundle_widths
+    return {"read_shares": shares, "bundle_widths": {name: widths.get(name, 1) for name in shares}}
 
 
 def _expected(plan: SheddingPlan, expectation: Expectation, planned: QueryRates) -> SheddingPlan:

@@ -41,7 +41,8 @@ def outcome_of(
     work_shares |= {name: outcome.status.work_share for name, outcome in joined.items() if joins.sheds(name)}
     work_per_row = dict(joins.work_per_row(report.offered_rows))
     work_per_row |= {name: outcome.work_per_row for name, outcome in joined.items()}
-    read_shares = {name: plan.blocks.share for name, plan in plans.items() if plan.blocks is not None}
+    cuts = {name: plan.blocks for name, plan in plans.items() if plan.blocks is not None}
+    read_shares = facts.of_those_asked({name: cut.share for name, cut in cuts.items()})
     return MicroBatchOutcome(
         micro_batch_id=report.micro_batch_id,
         offered_rows=facts.of_asked(report.offered_rows),
@@ -49,7 +50,8 @@ def outcome_of(
         sampling_rates=facts.of_those_asked(rates),
         work_shares=facts.of_those_asked(work_shares),
         work_per_row=facts.of_those_asked(work_per_row),
-        read_shares=facts.of_those_asked(read_shares),
+        read_shares=read_shares,
+        bundle_widths={name: cuts[name].width for name in read_shares},
         processing_seconds=report.processing_seconds,
         trigger_interval_seconds=facts.trigger_interval_seconds,
         started_at_seconds=started_at_seconds,

@@ -10,7 +10,7 @@ import pytest
 from streamshed_bench.samples.blocks import ALL, CHOSEN, WORKED_ON, Drawn, design_effect, drawn_at, figures_of
 from streamshed_bench.samples.blocks_picture import draw_blocks
 
-BLOCKS, ROWS = 64, 200
+BLOCKS, ROWS = 256, 200
 DRAWN = [
     Drawn(block_rows=512, load=2.0, read_shares={}, errors={CHOSEN: 0.03, ALL: 0.02, WORKED_ON: 0.04}),
     Drawn(block_rows=512, load=12.0, read_shares={}, errors={CHOSEN: 0.06, WORKED_ON: 0.05}),
@@ -42,7 +42,7 @@ def test_blocks_are_read_in_the_way_that_is_better_for_them(are_alike: bool, bet
     drawn = drawn_at(totals, ROWS, 7.0, effect, draws=40, seed=0)
     worse = min(ALL, WORKED_ON, key=lambda way: way == better)
     assert drawn.errors[worse] > 1.5 * drawn.errors[better]
-    assert drawn.errors[CHOSEN] < 1.5 * drawn.errors[better]
+    assert drawn.errors[CHOSEN] < 1.3 * drawn.errors[better]
 
 
 def test_where_reading_leaves_no_time_there_is_no_error() -> None:

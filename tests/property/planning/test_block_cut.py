@@ -63,7 +63,7 @@ def test_neighbors_are_read_together_or_not_at_all(files: list[list[int]], share
         return
     read = total = 0
     for path, rows in blocks.items():
-        cohorts = cut.cohorts(block_draws(cut.first, cut.bundles(path, range(len(rows)))))
+        cohorts = cut.cohorts(block_draws(cut.first_draw, cut.bundles(path, range(len(rows)))))
         for first in range(0, len(rows), width):
             assert len({*cohorts[first : first + width].tolist()}) == 1
         read += int(np.array(rows, np.int64)[cohorts != UNREAD].sum())

@@ -35,7 +35,7 @@ class BlockCut:
         limits: One for each cohort, ascending: its blocks have drawn less, and no less than the limit before.
         turn: By so much cohorts are renamed, so that a few blocks of several micro-batches are in different ones.
         width: So many neighbors in a file are a bundle, which is read as a whole or not at all, and in one cohort.
-        first: What the bundles begin to draw with.
+        first_draw: What the bundles begin to draw with, see `block_draws`.
         first_bundles: By file, the number of its first bundle, counted through all files; plans of earlier versions
             have none.
     """
@@ -44,7 +44,7 @@ class BlockCut:
     limits: tuple[float, ...]
     turn: int = 0
     width: int = 1
-    first: int = 0
+    first_draw: int = 0
     first_bundles: Mapping[str, int] = field(default_factory=dict)
 
     def bundles(self, path: str, numbers: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -127,7 +127,7 @@ class BlockCut:
             limits=tuple(document["limits"]),
             turn=document["turn"],
             width=document.get("width", 1),
-            first=document.get("first", 0),
+            first_draw=document.get("first_draw", 0),
             first_bundles=document.get("first_bundles", {}),
         )
 

@@ -87,8 +87,8 @@ def blocks_read(
         {}
     """
     streams = [name for name in blocks if name not in protected and statistics.offered_rows.get(name, 0) > 0]
-    seconds = {name: (statistics.read_seconds(name), statistics.work_seconds(name)) for name in streams}
-    reading, work = (sum(part) for part in zip(*seconds.values(), strict=True)) if streams else (0.0, 0.0)
+    works = {name: statistics.work_seconds(name) for name in streams}
+    reading, work = sum(map(statistics.read_seconds, streams)), sum(works.values())
     left = max(0.0, budget.seconds - (statistics.seconds({}) - reading - work))
     if reading <= 0 or reading + work <= left:
         return BlocksRead()
@@ -96,19 +96,11 @@ def blocks_read(
     widths = {name: _best_width(statistics, name, effects[name]) for name in streams}
     while True:
         of_bundles = {name: max(effect, 1 + widths[name] * (effect - 1)) for name, effect in effects.items()}
-        share = _share_read(
-            _Reading(
-                blocks=sum(blocks[name] for name in streams),
-                read_seconds=reading,
-                scattered_seconds=sum(
-                    statistics.scattered_cost(name, widths[name]) * of_stream
-                    for name, (of_stream, _) in seconds.items()
-                ),
-                work_seconds=work,
-                design_effect=_mean(of_bundles, {name: of_stream for name, (_, of_stream) in seconds.items()}),
-            ),
-            left,
+        scattered = sum(
+            statistics.scattered_cost(name, widths[name]) * statistics.read_seconds(name) for name in streams
         )
+        count = sum(blocks[name] for name in streams)
+        share = _Load(reading, scattered, work, _mean(of_bundles, works)).best_share(count, left)
         narrower = {name: width // 2 for name, width in widths.items() if share * blocks[name] < LEAST_BUNDLES * width}
         if not any(narrower.values()):
             return BlocksRead(dict.fromkeys(streams, share), widths) if share < 1 else BlocksRead()
@@ -125,53 +117,52 @@ def _best_width(statistics: Statistics, stream: str, design_effect: float) -> in
     return 1 << round(math.log2(min(max(1.0, best), WIDEST)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Reading:
-    """What is to be read, and worked on.
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """What all that comes takes.
 
     Attributes:
-        blocks: How many blocks there are.
-        read_seconds: R, what it takes to read everything.
+        read_seconds: R, to read everything.
         scattered_seconds: s·R, the same by what rows cost that are read while others are not.
-        work_seconds: W, what all the work takes.
+        work_seconds: W, to work on all of it.
         design_effect: D, of bundles.
     """
 
-    blocks: int
     read_seconds: float
     scattered_seconds: float
     work_seconds: float
     design_effect: float
 
+    @property
+    def passing_seconds(self) -> float:
+        """What it takes to pass over all blocks."""
+        return UNREAD_COST * self.read_seconds
+
+    @property
+    def seconds_per_share(self) -> float:
+        """By so much reading takes longer, the larger the share is that is read."""
+        return self.scattered_seconds - self.passing_seconds
+
     def variance(self, share: float, left: float) -> float:
-        """Return what the variance goes with where a share is read, see `blocks_read`."""
-        passing = UNREAD_COST * self.read_seconds
-        reading = min(self.read_seconds, passing + share * (self.scattered_seconds - passing))
-        return _variance(share, left - reading, self.work_seconds, self.design_effect)
+        """Return what the variance goes with where a share is read in so much time, see `blocks_read`."""
+        reading = min(self.read_seconds, self.passing_seconds + share * self.seconds_per_share)
+        if reading >= left:
+            return math.inf
+        sampling_rate = min(1.0, (left - reading) / (share * self.work_seconds)) if self.work_seconds > 0 else 1.0
+        return (1 / share - 1) * self.design_effect + (1 / sampling_rate - 1) / share
 
-
-def _share_read(demand: _Reading, left: float) -> float:
-    """Which share is read of all streams, in so much time; 1: everything is."""
-    reading, work, effect = demand.read_seconds, demand.work_seconds, demand.design_effect
-    passing = UNREAD_COST * reading
-    per_share = demand.scattered_seconds - passing
-    sampling_rate = math.sqrt(per_share / (work * (effect - 1))) if effect > 1 and work > 0 else 1.0
-    most = (MOST_READING * left - passing) / per_share
-    share = min((left - passing) / (per_share + min(1.0, sampling_rate) * work), most)
-    can_read_all = reading <= MOST_READING * left
-    if can_read_all:
-        share = min(share, (left - reading) / work, key=lambda each: demand.variance(each, left))
-    share = max(share, min(most, COHORTS / demand.blocks), min(1.0, 1 / demand.blocks))
-    of_all = demand.variance(1.0, left) if can_read_all else math.inf
-    return share if share < 1 and of_all >= WORTH_LEAVING * demand.variance(share, left) else 1.0
-
-
-def _variance(share: float, seconds: float, work: float, effect: float) -> float:
-    """What the variance goes with where a share of the rows is read, with so much time for work on them."""
-    if seconds <= 0:
-        return math.inf
-    sampling_rate = min(1.0, seconds / (share * work)) if work > 0 else 1.0
-    return (1 / share - 1) * effect + (1 / sampling_rate - 1) / share
+    def best_share(self, count: int, left: float) -> float:
+        """Return which share of so many blocks is read in so much time; 1: everything is."""
+        work, excess = self.work_seconds, self.design_effect - 1
+        sampling_rate = math.sqrt(self.seconds_per_share / (work * excess)) if excess > 0 and work > 0 else 1.0
+        most = (MOST_READING * left - self.passing_seconds) / self.seconds_per_share
+        share = min((left - self.passing_seconds) / (self.seconds_per_share + min(1.0, sampling_rate) * work), most)
+        can_read_all = self.read_seconds <= MOST_READING * left
+        if can_read_all:
+            share = min(share, (left - self.read_seconds) / work, key=lambda each: self.variance(each, left))
+        share = max(share, min(most, COHORTS / count), min(1.0, 1 / count))
+        of_all = self.variance(1.0, left) if can_read_all else math.inf
+        return share if share < 1 and of_all >= WORTH_LEAVING * self.variance(share, left) else 1.0
 
 
 def _mean(values: Mapping[str, float], weights: Mapping[str, float]) -> float:

@@ -313,7 +313,7 @@ def cohorts_of_blocks(cut: BlockCut, path: str, blocks: Sequence[FileBlock]) -> 
         IncompatibleCheckpointError: See `BlockCut.bundles`.
         SourceUnavailableError: Likewise.
     """
-    return cut.cohorts(block_draws(cut.first, cut.bundles(path, [block.number for block in blocks])))
+    return cut.cohorts(block_draws(cut.first_draw, cut.bundles(path, [block.number for block in blocks])))
 
 
 def stretches(spans: pa.RecordBatch) -> Iterator[Stretch]:

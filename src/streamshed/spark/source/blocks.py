@@ -39,7 +39,7 @@ def block_cut(stream: str, blocks: Blocks, share: float, micro_batch_id: int, wi
         block_draws(first, range(behind[-1])), np.concatenate([*bundles.values()]), share, micro_batch_id, width
     )
     first_bundles = dict(zip(bundles, [0, *behind], strict=False))
-    return None if cut is None else replace(cut, first=first, first_bundles=first_bundles)
+    return None if cut is None else replace(cut, first_draw=first, first_bundles=first_bundles)
 
 
 def block_counts(streams: AbstractSet[str], upcoming: Mapping[str, StreamRows]) -> dict[str, int]:

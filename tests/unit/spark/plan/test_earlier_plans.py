@@ -29,7 +29,7 @@ def _before(row: PlanRow) -> str:
     for plan in document["streams"].values():
         plan["row_groups"] = plan.pop("blocks")
         if plan["row_groups"] is not None:
-            del plan["row_groups"]["first"], plan["row_groups"]["first_bundles"]
+            del plan["row_groups"]["first_draw"], plan["row_groups"]["first_bundles"]
     for interval in document["shed"]:
         interval["in_row_groups"] = interval.pop("in_blocks")
     return json.dumps(document)
